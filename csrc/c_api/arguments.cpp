@@ -123,4 +123,24 @@ Sides take_sides(const GivenProduct& product, bool alpha_is_zero) {
   return {true, transposed(right), transposed(left), b, a, n, m};
 }
 
+Product product_of(const GivenProduct& given, const Sides& sides) {
+  const auto& [type, data, leading, stride, prepared] = given.c;
+  const std::ptrdiff_t entry = type.bytes();
+  Product product{type,
+                  sides.lines,
+                  sides.line,
+                  given.k,
+                  sides.left,
+                  sides.right,
+                  sides.given_left.type,
+                  sides.given_right.type,
+                  {static_cast<char*>(const_cast<void*>(data)), leading * entry, entry}};
+  product.addend = product.c;
+  product.addend_part = type.part;
+  product.is_exchanged = sides.is_exchanged;
+  product.prepared_a = sides.given_left.prepared;
+  product.prepared_b = sides.given_right.prepared;
+  return product;
+}
+
 }  // namespace ozfp4::c_api

@@ -10,6 +10,7 @@
 #include "product/gpu/enqueue.hpp"
 #include "product/matrices.hpp"
 #include "product/prepared.hpp"
+#include "product/product.hpp"
 
 // The functions of each letter of BLAS: X(letter, what entries are, what factors are, its type).
 #define OZFP4_OF_EACH_LETTER(X) \
@@ -74,6 +75,9 @@ struct Sides {
   std::int64_t lines, line;
 };
 Sides take_sides(const GivenProduct& product, bool alpha_is_zero);
+
+// The row-major product, of factors 1 and 0, whose addend is C; without the steps of a batch.
+Product product_of(const GivenProduct& given, const Sides& sides);
 
 // Where a function runs that has a workspace; and of a function that asks for its size.
 inline DevicePlace place_of(void* memory, std::int64_t bytes, void* stream) { return {memory, bytes, stream, nullptr}; }

@@ -13,22 +13,17 @@ namespace ozfp4::c_api {
 
 Product to_product(const GemmCall& call, const CallOptions& options) {
   const Sides sides = take_sides(call.product, call.alpha == 0.0);
-  const auto& [type, data, leading, stride, prepared] = call.product.c;
+  const EntryType& type = call.product.c.type;
   const std::ptrdiff_t entry = type.bytes();
   check_factors(call.alpha, call.beta, options);
-  Product product{type,           sides.lines, sides.line,
-                  call.product.k, sides.left,  sides.right,
-                  type,           type,        {static_cast<char*>(const_cast<void*>(data)), leading * entry, entry},
-                  call.alpha,     call.beta};
-  if (call.beta != 0.0) product.addend = product.c;
-  product.addend_part = type.part;
-  product.is_exchanged = sides.is_exchanged;
-  product.prepared_a = sides.given_left.prepared;
-  product.prepared_b = sides.given_right.prepared;
+  Product product = product_of(call.product, sides);
+  product.alpha = call.alpha;
+  product.beta = call.beta;
+  if (call.beta == 0.0) product.addend = {};
   Axis batch{call.product.batch};  // strides of no matrix are not checked
   if (batch.extent > 1) {
     batch.a = sides.given_left.stride * entry, batch.b = sides.given_right.stride * entry;
-    batch.c = batch.addend = stride * entry;
+    batch.c = batch.addend = call.product.c.stride * entry;
   }
   if (const ozfp4_options& own = options.given; own.bound != nullptr) {
     const BoundStrides bound = bound_strides({own.ld_bound, own.stride_bound}, sides.line, sides.lines, batch.extent);

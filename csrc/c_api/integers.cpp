@@ -26,14 +26,7 @@ std::int64_t check_modulus(std::int64_t modulus) {
 }
 
 IntegerSum to_sum(const IntegerCall& call, const CallOptions& options) {
-  const auto& [is_exchanged, a, b, of_a, of_b, lines, line] = take_sides(call.product, call.alpha == 0);
-  const OperandView left{a.data, of_a.type.part, a.rows, a.columns, a.row_stride, a.column_stride};
-  const OperandView right{b.data, of_b.type.part, b.columns, b.rows, b.column_stride, b.row_stride};
-  const GivenMatrix& given = call.product.c;
-  const std::ptrdiff_t entry = given.type.bytes();
-  const ResultView c{
-      static_cast<char*>(const_cast<void*>(given.data)), given.type.part, lines, line, given.leading * entry, entry};
-  const IntegerSum sum{{left, right, c}, call.alpha, call.beta, call.modulus, is_exchanged};
+  const IntegerSum sum{product_of(call.product, take_sides(call.product, call.alpha == 0)), call.alpha, call.beta, call.modulus};
   check_overflow(sum, options);
   return sum;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/runtime/matrix_view.hpp"
 #include "product/matrices.hpp"
 #include "product/prepared.hpp"
 
@@ -71,6 +72,13 @@ struct Product {
   bool is_there() const { return m > 0 && n > 0 && count() > 0; }
   bool reads() const { return k > 0 && alpha != 0.0; }  // the operands at all
 };
+
+// The lines along K of an operand as it lies, and a result of that type.
+inline OperandView left_view(const Product& p) { return {p.a.data, p.type_a.part, p.m, p.k, p.a.row_stride, p.a.column_stride}; }
+inline OperandView right_view(const Product& p) { return {p.b.data, p.type_b.part, p.n, p.k, p.b.column_stride, p.b.row_stride}; }
+inline ResultView view_of(const Product& p, const ResultMatrix& x, ElementType part) {
+  return {x.data, part, p.m, p.n, x.row_stride, x.column_stride};
+}
 
 inline bool has_both_parts(const Product& product) { return has_both_parts(product.alpha) || has_both_parts(product.beta); }
 

@@ -260,8 +260,9 @@ py::dict multiply_integers(const py::object& a, const py::object& b, const py::o
                            const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
                            const py::object& overflows, bool is_reported, std::optional<std::int64_t> gram) {
   const Torch& torch = Torch::get();
-  TensorView to = view_of(torch, "out", out);
-  IntegerSum sum = integers_of(view_of(torch, "a", a), view_of(torch, "b", b), to, view_or_none(torch, "c", addend));
+  const Tensors given{view_of(torch, "a", a), view_of(torch, "b", b), view_of(torch, "out", out),
+                      view_or_none(torch, "c", addend)};
+  IntegerSum sum = integers_of(given);
   sum.alpha = wrapped(alpha);
   sum.beta = wrapped(beta);
   sum.modulus = modulus;
@@ -271,14 +272,14 @@ py::dict multiply_integers(const py::object& a, const py::object& b, const py::o
   options.raises = false;  // Python looks at `overflows`
   options.limits_copies = false;
   if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(address_of(overflows));
-  Place place(torch, out, to.device());
+  Place place(torch, out, given.out.device());
   DeviceFindings found;
   if (is_reported) place.get().found = &found;
   run_on(place.index(),
          [&] { gram ? enqueue_gram(sum, options, place.get(), *gram) : enqueue_integers(sum, options, place.get()); });
   if (!is_reported) return py::dict();
   if (options.plan == nullptr) options.bits = sum.bits();
-  return describe(found, options, 53, std::max<std::int64_t>(sum.product.a.inner, 1), 0, place.index());
+  return describe(found, options, 53, std::max<std::int64_t>(sum.product.k, 1), 0, place.index());
 }
 
 // How such a product of real matrices is made, and microseconds by the models of "direct", "thin", "tiles" and "stages".

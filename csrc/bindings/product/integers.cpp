@@ -24,15 +24,15 @@ using namespace product;
 // alpha a b + beta addend, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or where `modulus` is not 0, a b modulo
 // that. `bits`: of a plan for the entries. Counts what wraps where `counts`. Where `gram`, the columns of a block at least, C = X
 // X^T, of X and its transpose in either order. Returns what happened.
-py::dict multiply_integers(const py::array& a, const py::array& b, py::array out, const py::tuple& asked, int bits,
+py::dict multiply_integers(const py::array& a, const py::array& b, const py::array& out, const py::tuple& asked, int bits,
                            const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
                            bool counts, bool is_reported, std::optional<std::int64_t> gram) {
   const Options options = options_of(asked);
   check_stacks(a, b, out);
   const std::optional<py::array> added = array_or_none(addend);
   if (added) check_stacks(a, b, *added);
-  IntegerSum sum = integers_of(a, b, out, added);
-  if (modulus < 0 || (modulus > 0 && entry_bytes(sum.product.c.type) != 8)) {
+  IntegerSum sum = integers_of(Arrays{a, b, out, added});
+  if (modulus < 0 || (modulus > 0 && sum.product.type.bytes() != 8)) {
     throw py::value_error("modulus: a number from 1 to 2^63 - 1 and a result of 64 bits are needed");
   }
   sum.alpha = wrapped(alpha);
@@ -44,7 +44,7 @@ py::dict multiply_integers(const py::array& a, const py::array& b, py::array out
     return gram ? multiply_gram(sum, options, counts, *gram) : product::multiply_integers(sum, options, counts);
   });
   const bool is_exact = counts || options.raises || modulus != 0;
-  return is_reported ? outcome_dict(ran, options, sum.bits(), sum.product.a.inner, is_exact) : py::dict();
+  return is_reported ? outcome_dict(ran, options, sum.bits(), sum.product.k, is_exact) : py::dict();
 }
 
 }  // namespace

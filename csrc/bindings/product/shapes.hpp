@@ -152,7 +152,8 @@ std::ptrdiff_t step_of(const Matrices& x, std::size_t rank, std::size_t axis) {
   return x.shape(at) == 1 ? 0 : x.strides(at);
 }
 
-// The arguments of a product. The matrices of a prepared operand have the shape alone.
+// The arguments of a product. The matrices of a prepared operand have the shape alone; `out` has both matrix axes, or lacks those
+// that operands of one axis lack.
 template <class Matrices, class PreparedOperand>
 struct Given {
   Matrices a, b, out;
@@ -190,6 +191,7 @@ product::Product product_of(const Given<Matrices, PreparedOperand>& given, const
          is_conjugated(b)};
   const auto result_of = [&](const Matrices& x, char* data) {
     const auto row = static_cast<ssize_t>(rank);
+    if (x.ndim() == row + 2) return product::ResultMatrix{data, x.strides(row), x.strides(row + 1)};
     return product::ResultMatrix{data, has_rows ? x.strides(row) : 0,
                                  has_columns ? x.strides(row + (has_rows ? 1 : 0)) : x.itemsize()};
   };
@@ -239,36 +241,26 @@ inline std::int64_t planned_inner(const product::Product& p) {
   return std::max<std::int64_t>(p.type_a.is_complex && p.type_b.is_complex ? 2 * p.k : p.k, 1);
 }
 
-// A product of integers, whose factors are 1 and 0. The result has both matrix axes, or lacks those that operands of one axis
-// lack.
-template <class Matrices>
-product::IntegerSum integers_of(const Matrices& a, const Matrices& b, Matrices& out, const std::optional<Matrices>& addend) {
-  using pybind11::ssize_t;
-  const std::optional<StackExtents> stack = broadcast(a, b);
+// A product of integers, whose factors are 1 and 0, and whose addend is `out` where none is given.
+template <class Matrices, class PreparedOperand>
+product::IntegerSum integers_of(const Given<Matrices, PreparedOperand>& given) {
+  const std::optional<StackExtents> stack = broadcast(given.a, given.b);
   if (!stack) throw pybind11::value_error("a, b: their stacks do not broadcast");
-  const auto rank = static_cast<ssize_t>(stack->size());
-  const auto lines = [](const Matrices& x, bool is_right) {
-    const ssize_t last = x.ndim() - 1, outer = is_right ? last : last - 1, inner = is_right ? last - 1 : last;
-    const char* const data = static_cast<const char*>(x.data());
-    if (last == 0) return OperandView{data, integer_type(x), 1, x.shape(0), 0, x.strides(0)};
-    return OperandView{data, integer_type(x), x.shape(outer), x.shape(inner), x.strides(outer), x.strides(inner)};
-  };
-  const bool is_whole = out.ndim() == rank + 2, has_rows = is_whole || a.ndim() > 1, has_columns = is_whole || b.ndim() > 1;
-  const ssize_t row = rank, column = rank + (has_rows ? 1 : 0);
-  product::IntegerSum sum{{lines(a, false), lines(b, true), {}}, 1, 0, 0};
-  const auto matrix = [&](const Matrices& x, void* data) {
-    return ResultView{static_cast<char*>(data),      integer_type(x),
-                      sum.product.a.outer,           sum.product.b.outer,
-                      has_rows ? x.strides(row) : 0, has_columns ? x.strides(column) : 0};
-  };
-  sum.product.c = matrix(out, out.mutable_data());
-  if (addend) sum.addend = matrix(*addend, const_cast<void*>(addend->data()));
-  sum.is_truth = is_truth(out);
-  for (ssize_t axis = 0; axis < rank; ++axis) {
-    const auto at = static_cast<std::size_t>(axis);
-    sum.axes.push_back({(*stack)[at], step_of(a, stack->size(), at), step_of(b, stack->size(), at), out.strides(axis),
-                        addend ? addend->strides(axis) : 0});
+  const auto type = [](const Matrices& x) { return product::EntryType{integer_type(x), false}; };
+  product::IntegerSum sum{product_of(given, type(given.a), type(given.b), type(given.out), *stack)};
+  product::Product& p = sum.product;
+  if (given.addend) {
+    p.addend_part = integer_type(*given.addend);
+  } else {
+    p.addend = p.c;
+    p.addend_part = p.type.part;
+    for (product::Axis& axis : p.axes) axis.addend = axis.c;
   }
+  // The one column of a vector has no neighbour, whatever a kernel makes of entries side by side.
+  if (given.b.ndim() == 1) p.b.column_stride = 0;
+  const bool is_whole = given.out.ndim() == static_cast<pybind11::ssize_t>(stack->size()) + 2;
+  if (given.b.ndim() == 1 && !is_whole) p.c.column_stride = p.addend.column_stride = 0;
+  sum.is_truth = is_truth(given.out);
   return sum;
 }
 

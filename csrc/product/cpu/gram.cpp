@@ -1,6 +1,4 @@
 // Gram matrices: blocks on and above the diagonal are multiplied; those below it are copied.
-#include "product/gram.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -74,12 +72,11 @@ void complete(const Product& gram, const Block& block, bool is_chained) {
 }
 
 void complete(const IntegerSum& gram, const Block& block) {
-  const std::int64_t count = gram.is_there() ? count_of(gram.axes) : 0;
+  const Product& p = gram.product;
+  const std::int64_t count = p.is_there() ? p.count() : 0;
   for (std::int64_t item = 0; item < count; ++item) {
-    const ResultView c = matrix_at(gram, item).product.c;
-    with_integer(c.type, [&](auto zero) {
-      const ResultMatrix matrix{c.data, c.row_stride, c.column_stride};
-      mirror<decltype(zero)>({matrix, false, false}, block.column, block.column + block.columns, false);
+    with_integer(p.type.part, [&](auto zero) {
+      mirror<decltype(zero)>({matrix_at(p, item).c, false, false}, block.column, block.column + block.columns, false);
     });
   }
 }
@@ -119,7 +116,7 @@ void multiply_gram(const Product& gram, const Options& options, Ran& ran, std::i
 
 IntegersRan multiply_gram(const IntegerSum& gram, const Options& options, bool counts, std::int64_t least_columns) {
   IntegersRan ran;
-  const std::vector<Block> blocks = blocks_of(gram.product.c.columns, least_columns);
+  const std::vector<Block> blocks = blocks_of(gram.product.n, least_columns);
   for (const Block& block : blocks) {
     const IntegersRan own = multiply_integers(part_of(gram, block), options, counts);
     add_block(ran, own, &block == &blocks.front());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arith/modulo.hpp"
@@ -25,9 +26,9 @@ constexpr std::int64_t kCombineGrain = 20000;  // entries; fewer are not worth a
 // Calls body(product of a matrix of the stack, progress of all of them).
 template <class Body>
 void for_matrices(const IntegerSum& sum, const Options& options, const Body& body) {
-  const std::int64_t count = count_of(sum.axes);
+  const std::int64_t count = sum.product.count();
   for (std::int64_t item = 0; item < count; ++item) {
-    body(matrix_at(sum, item).product, part_of_progress(options.progress, item, count));
+    body(matrix_at(sum.product, item), part_of_progress(options.progress, item, count));
   }
 }
 
@@ -35,19 +36,20 @@ void for_matrices(const IntegerSum& sum, const Options& options, const Body& bod
 // that no entry is wrapped.
 std::optional<DirectMatmul> find_words(const IntegerSum& sum, const Options& options, bool is_exact) {
   if (!may_go_direct(options) || !trusts_direct()) return std::nullopt;
-  IntegerTarget target{sum.product.c, static_cast<std::uint64_t>(sum.modulus)};
-  target.result.type = sum.product_type();
-  std::optional<DirectMatmul> words(std::in_place, sum.product.a, sum.product.b, target, is_exact);
+  const Product& p = sum.product;
+  const IntegerTarget target{view_of(p, p.c, sum.product_type()), static_cast<std::uint64_t>(sum.modulus)};
+  std::optional<DirectMatmul> words(std::in_place, left_view(p), right_view(p), target, is_exact);
   if (words->needs_norms()) {
-    for_matrices(sum, options, [&](const IntegerProduct& own, const auto&) { words->look(own.a, own.b); });
+    for_matrices(sum, options, [&](const Product& own, const auto&) { words->look(left_view(own), right_view(own)); });
   }
   if (!words->prepare(options.workspace_limit)) words.reset();
   return words;
 }
 
 IntegersRan run_in_words(const IntegerSum& sum, const Options& options, DirectMatmul& words) {
-  for_matrices(sum, options,
-               [&](const IntegerProduct& own, const auto& progress) { words.multiply(own.a, own.b, own.c, progress); });
+  for_matrices(sum, options, [&](const Product& own, const auto& progress) {
+    words.multiply(left_view(own), right_view(own), view_of(own, own.c, own.type.part), progress);
+  });
   const DirectOutcome& outcome = words.outcome();
   IntegersRan ran;
   ran.outcome.in_words = {1, 0, outcome.products};
@@ -62,12 +64,13 @@ std::string name_of(ElementType type) { return (is_unsigned(type) ? "uint" : "in
 
 // A plan of INT8 products, whose sums a CPU holds in 64 bits for any inner dimension; or one of integers of any type.
 std::shared_ptr<const Plan> find_plan(const IntegerSum& sum, const Options& options) {
-  const IntegerProduct& p = sum.product;
+  const Product& p = sum.product;
   if (options.plan == nullptr || options.plan->scheme != Scheme::integer) {
-    return plan_for(integer_plan_options(options, sum.bits()), 53, p.a.inner, false);
+    return plan_for(integer_plan_options(options, sum.bits()), 53, p.k, false);
   }
-  if (p.a.type != ElementType::int8 || p.b.type != ElementType::int8) {
-    refuse_option("plan", "it is of int8 products; a is of " + name_of(p.a.type) + ", b of " + name_of(p.b.type));
+  const ElementType of_a = p.type_a.part, of_b = p.type_b.part;
+  if (of_a != ElementType::int8 || of_b != ElementType::int8) {
+    refuse_option("plan", "it is of int8 products; a is of " + name_of(of_a) + ", b of " + name_of(of_b));
   }
   return options.plan;
 }
@@ -77,15 +80,15 @@ IntegersRan run_by_plan(const IntegerSum& sum, const Options& options) {
   ran.plan = find_plan(sum, options);
   check_trusted(ran.plan->alphabet);
   IntegerOutcome total;
-  for_matrices(sum, options, [&](const IntegerProduct& own, const auto& progress) {
-    const IntegerTarget target{own.c, static_cast<std::uint64_t>(sum.modulus)};
-    total.extend(cpu_integer_matmul(*ran.plan, own.a, own.b, target, options.workspace_limit, progress));
+  for_matrices(sum, options, [&](const Product& own, const auto& progress) {
+    const IntegerTarget target{view_of(own, own.c, own.type.part), static_cast<std::uint64_t>(sum.modulus)};
+    total.extend(cpu_integer_matmul(*ran.plan, left_view(own), right_view(own), target, options.workspace_limit, progress));
   });
   if (options.raises && total.overflows > 0) {
     refuse_option(Fault::overflow, "overflow",
                   std::to_string(total.overflows) +
                       (total.overflows == 1 ? " entry of the product does" : " entries of the product do") + " not fit " +
-                      name_of(sum.product.c.type) + "; nothing was written");
+                      name_of(sum.product.type.part) + "; nothing was written");
   }
   ran.outcome.by_planes = {1, total.moduli_used, total.products};
   ran.outcome.workspace = total.workspace;
@@ -117,16 +120,16 @@ void store_line(const std::vector<std::uint64_t>& words, const ResultView& c, st
   });
 }
 
-// c = alpha x + beta addend, of one matrix; the addend is not read where beta is 0, nor x where alpha is.
-void combine(const IntegerSum& one, const ResultView& x) {
-  const ResultView& c = one.product.c;
+// c = alpha x + beta addend, of one matrix of the sum; the addend is not read where beta is 0, nor x where alpha is.
+void combine(const IntegerSum& sum, const Product& one, const ResultView& x) {
+  const ResultView c = view_of(one, one.c, one.type.part), addend = view_of(one, one.addend, one.addend_part);
   parallel_for(c.rows, ceil_div(kCombineGrain, std::max<std::int64_t>(c.columns, 1)), [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::uint64_t> words(static_cast<std::size_t>(c.columns));
     for (std::int64_t row = begin; row < end; ++row) {
       std::fill(words.begin(), words.end(), 0);
-      if (one.alpha != 0) add_line(words, x, row, one.alpha);
-      if (one.beta != 0) add_line(words, one.added(), row, one.beta);
-      store_line(words, c, row, one.is_truth);
+      if (sum.alpha != 0) add_line(words, x, row, sum.alpha);
+      if (sum.beta != 0) add_line(words, addend, row, sum.beta);
+      store_line(words, c, row, sum.is_truth);
     }
   });
 }
@@ -148,34 +151,46 @@ struct Reduced {
   Buffer left, right;
 
   explicit Reduced(const IntegerSum& given) : sum(given) {
-    if (given.is_reduced(given.product.a)) left = reduce(sum.product.a, &Axis::a);
-    if (given.is_reduced(given.product.b)) right = reduce(sum.product.b, &Axis::b);
+    Product& p = sum.product;
+    const std::ptrdiff_t line = p.k * kWord;
+    if (given.is_reduced(p.type_a.part)) {
+      left = reduce(left_view(p), &Axis::a);
+      p.type_a.part = ElementType::int64;
+      p.a = {left.get(), p.m, p.k, line, kWord, false};
+    }
+    if (given.is_reduced(p.type_b.part)) {
+      right = reduce(right_view(p), &Axis::b);
+      p.type_b.part = ElementType::int64;
+      p.b = {right.get(), p.k, p.n, kWord, line, false};
+    }
   }
 
  private:
-  Buffer reduce(OperandView& x, std::ptrdiff_t Axis::* own) {
-    constexpr std::int64_t word = 8;
-    const OperandView from = x;
+  static constexpr std::ptrdiff_t kWord = 8;
+
+  // Lines one behind the other, whose steps the sum then has.
+  Buffer reduce(const OperandView& from, std::ptrdiff_t Axis::* own) {
+    const std::ptrdiff_t bytes_of_line = from.inner * kWord, bytes_of_matrix = from.outer * bytes_of_line;
     Axes distinct;  // a: from matrix to matrix there, c: here
-    for (const Axis& axis : sum.axes) {
-      if (axis.*own != 0) distinct.push_back({axis.extent, axis.*own, 0, word});
+    for (const Axis& axis : sum.product.axes) {
+      if (axis.*own != 0) distinct.push_back({axis.extent, axis.*own, 0, kWord});
     }
-    const std::int64_t bytes = lay_apart(distinct, &Axis::c, x.outer * x.inner * word);
-    lay_apart(sum.axes, own, x.outer * x.inner * word);
+    const std::int64_t bytes = lay_apart(distinct, &Axis::c, bytes_of_matrix);
+    lay_apart(sum.product.axes, own, bytes_of_matrix);
     Buffer memory = allocate_buffer(std::max<std::int64_t>(bytes, 1));
-    x = {memory.get(), ElementType::int64, x.outer, x.inner, x.inner * word, word};
-    const std::int64_t lines = count_of(distinct) * x.outer;
-    parallel_for(lines, ceil_div(kCombineGrain, std::max<std::int64_t>(x.inner, 1)), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t lines = count_of(distinct) * from.outer,
+                       grain = ceil_div(kCombineGrain, std::max<std::int64_t>(from.inner, 1));
+    parallel_for(lines, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t line = begin; line < end; ++line) {
-        const char* entry = from.data + line % x.outer * from.outer_stride;
-        char* to = memory.get() + line % x.outer * x.outer_stride;
-        for_places(distinct, line / x.outer, [&](const Axis& axis, std::int64_t i) {
+        const char* entry = from.data + line % from.outer * from.outer_stride;
+        char* to = memory.get() + line % from.outer * bytes_of_line;
+        for_places(distinct, line / from.outer, [&](const Axis& axis, std::int64_t i) {
           entry += i * axis.a;
           to += i * axis.c;
         });
         with_integer(from.type, [&](auto zero) {
-          for (std::int64_t k = 0; k < x.inner; ++k) {
-            store(to + k * word, nearest_residue(load<decltype(zero)>(entry + k * from.inner_stride), sum.modulus));
+          for (std::int64_t k = 0; k < from.inner; ++k) {
+            store(to + k * kWord, nearest_residue(load<decltype(zero)>(entry + k * from.inner_stride), sum.modulus));
           }
         });
       }
@@ -186,12 +201,12 @@ struct Reduced {
 
 // The sum that is multiplied: all of the stack, or one matrix without an entry.
 IntegerSum multiplied(const IntegerSum& given) {
-  IntegerSum sum = merged(given);
-  if (!sum.is_there()) {  // there may be 2^40 matrices without an entry
-    sum.axes.clear();
-    sum.product.a.outer = sum.product.b.outer = sum.product.c.rows = sum.product.c.columns = 0;
+  Product p = merged(given.product);
+  if (!p.is_there()) {  // there may be 2^40 matrices without an entry
+    p.axes.clear();
+    p.m = p.n = 0;
   }
-  return sum;
+  return sum_of(given, std::move(p));
 }
 
 // The product alone, whose matrices lie one behind the other in memory of their own: not yet the result, or to be refused.
@@ -201,13 +216,12 @@ struct Apart {
   IntegerSum sum;
 
   explicit Apart(const IntegerSum& given) : sum(given) {
-    ResultView& c = sum.product.c;
-    c.type = given.product_type();
-    c.column_stride = entry_bytes(c.type);
-    c.row_stride = c.columns * c.column_stride;
-    bytes = lay_apart(sum.axes, &Axis::c, c.rows * c.row_stride);
+    Product& p = sum.product;
+    p.type.part = given.product_type();
+    const std::ptrdiff_t entry = p.type.bytes();
+    bytes = lay_apart(p.axes, &Axis::c, p.m * p.n * entry);
     memory = allocate_buffer(std::max<std::int64_t>(bytes, 1));
-    c.data = memory.get();
+    p.c = {memory.get(), p.n * entry, entry};
   }
 };
 
@@ -216,12 +230,12 @@ struct Apart {
 IntegersRan multiply_integers(const IntegerSum& given, const Options& options, bool counts) {
   const Reduced reduced(multiplied(given));
   const IntegerSum& sum = reduced.sum;
-  const std::int64_t count = count_of(sum.axes);
+  const std::int64_t count = sum.product.count();
   if (sum.alpha == 0) {
-    for (std::int64_t item = 0; item < count; ++item) combine(matrix_at(sum, item), {});
+    for (std::int64_t item = 0; item < count; ++item) combine(sum, matrix_at(sum.product, item), {});
     IntegersRan ran;
     ran.outcome.in_words.count = 1;
-    ran.word_bits = 8 * entry_bytes(sum.product.c.type);
+    ran.word_bits = 8 * sum.product.type.bytes();
     return ran;
   }
   std::optional<DirectMatmul> words = find_words(sum, options, options.raises || counts);
@@ -232,7 +246,10 @@ IntegersRan multiply_integers(const IntegerSum& given, const Options& options, b
   IntegersRan ran = words ? run_in_words(own, options, *words) : run_by_plan(own, options);
   if (!apart) return ran;
   ran.outcome.workspace += apart->bytes;
-  for (std::int64_t item = 0; item < count; ++item) combine(matrix_at(sum, item), matrix_at(apart->sum, item).product.c);
+  for (std::int64_t item = 0; item < count; ++item) {
+    const Product made = matrix_at(own.product, item);
+    combine(sum, matrix_at(sum.product, item), view_of(made, made.c, made.type.part));
+  }
   return ran;
 }
 

@@ -100,19 +100,14 @@ void multiply_real(const Product& p, const Options& options, Ran& ran) {
   check_inner(options, p.k, p.bound.exists());
   ran.plan = prepared != nullptr ? prepared->plan : plan_for(options, p.type.precision(), p.k, false);
   const ElementType type = p.type.part;
-  const auto result = [&](const ResultMatrix& x, ElementType of) {
-    return ResultView{x.data, of, p.m, p.n, x.row_stride, x.column_stride};
-  };
-  const RealProduct real{left != nullptr ? left->view_at(p.a.data)
-                                         : OperandView{p.a.data, p.type_a.part, p.m, p.k, p.a.row_stride, p.a.column_stride},
-                         right != nullptr ? right->view_at(p.b.data)
-                                          : OperandView{p.b.data, p.type_b.part, p.n, p.k, p.b.column_stride, p.b.row_stride},
-                         result(p.c, type),
-                         result(p.upper, type),
-                         result(p.bound, ElementType::float64),
+  const RealProduct real{left != nullptr ? left->view_at(p.a.data) : left_view(p),
+                         right != nullptr ? right->view_at(p.b.data) : right_view(p),
+                         view_of(p, p.c, type),
+                         view_of(p, p.upper, type),
+                         view_of(p, p.bound, ElementType::float64),
                          p.alpha.real(),
                          p.beta.real(),
-                         result(p.addend, p.addend_part),
+                         view_of(p, p.addend, p.addend_part),
                          left != nullptr ? left->held_at(p.a.data) : nullptr,
                          right != nullptr ? right->held_at(p.b.data) : nullptr};
   ran.outcome.extend(run_real(*ran.plan, real, options, options.workspace_limit));

@@ -82,7 +82,7 @@ char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memo
 
 std::int64_t bytes_of(const DeviceBlocks& blocks) { return blocks.bytes; }
 std::int64_t bytes_of(const GramProblem& problem) { return problem.bytes; }
-std::int64_t bytes_of(const IntegerProblem& problem) { return problem.places.bytes; }
+std::int64_t bytes_of(const DeviceProblem& problem) { return problem.places.bytes; }
 
 Launching launching_at(const DevicePlace& place) {
   Launching how(stream_of(place));
@@ -222,7 +222,7 @@ void enqueue_gram(const Product& gram, const Options& options, const DevicePlace
 namespace {
 
 void check_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
-  const IntegerProduct& p = sum.product;
+  const Product& p = sum.product;
   if (options.raises) {
     refuse_option(Fault::unsupported, "overflow",
                   "an error would wait for the device; overflows tells how many entries did not fit");
@@ -230,15 +230,15 @@ void check_integers(const IntegerSum& sum, const Options& options, const DeviceP
   if (options.scheme != Scheme::two && options.plan == nullptr) {
     refuse_option(Fault::unsupported, "scheme", "'I' is not for integers on a GPU; allowed is 'II'");
   }
-  if (p.is_there()) check_extents(p.c.rows, p.c.columns, p.a.inner, sum.is_exchanged, false);
-  check_operands(p.a.data, entry_bytes(p.a.type), p.b.data, entry_bytes(p.b.type), sum.is_exchanged);
-  check_aligned("c", p.c.data, entry_bytes(p.c.type));
+  if (p.m > 0 && p.n > 0) check_extents(p.m, p.n, p.k, p.is_exchanged, false);
+  check_operands(p.a.data, p.type_a.bytes(), p.b.data, p.type_b.bytes(), p.is_exchanged);
+  check_aligned("c", p.c.data, p.type.bytes());
   check_option_aligned("overflows", options.overflows);
   check_place(place, "workspace", sum.is_multiplied());
 }
 
 void enqueue_no_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
-  if (!goes_on(place, "workspace", 0) || (!sum.is_there() && options.overflows == nullptr)) return;
+  if (!goes_on(place, "workspace", 0) || (!sum.product.is_there() && options.overflows == nullptr)) return;
   on_device([&] { launch_nothing(sum, options, stream_of(place)); });
 }
 
@@ -247,7 +247,7 @@ void enqueue_no_integers(const IntegerSum& sum, const Options& options, const De
 void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
   check_integers(sum, options, place);
   if (!sum.is_multiplied()) return enqueue_no_integers(sum, options, place);
-  const IntegerSum own = merged(sum);
+  const IntegerSum own = sum_of(sum, merged(sum.product, kLongestExtent));
   on_device([&] { run(own, options, place, [&](const Options& asked) { return find_problem(own, asked, stream_of(place)); }); });
 }
 
@@ -255,7 +255,7 @@ void enqueue_gram(const IntegerSum& gram, const Options& options, const DevicePl
   check_integers(gram, options, place);
   if (!gram.is_multiplied()) return enqueue_no_integers(gram, options, place);
   IntegerSum own = gram;
-  own.axes = merged(gram.axes);
+  own.product.axes = merged(gram.product.axes);
   on_device([&] {
     run(own, options, place, [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); });
   });

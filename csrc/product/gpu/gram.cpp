@@ -152,7 +152,7 @@ void launch(const GramProblem& problem, const Product& gram, const Options& opti
 
 GramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns) {
   GramProblem problem;
-  for (const ColumnRange& columns : blocks_of(gram.product.c.columns, false, least_columns)) {
+  for (const ColumnRange& columns : blocks_of(gram.product.n, false, least_columns)) {
     problem.blocks.push_back({columns, {}, find(part_of(gram, columns))});
     problem.bytes = std::max(problem.bytes, problem.blocks.back().integers->places.bytes);
   }
@@ -166,13 +166,14 @@ std::shared_ptr<const GramProblem> find_gram(const IntegerSum& gram, const Optio
 }
 
 void launch(const GramProblem& problem, const IntegerSum& gram, const Options& options, char* workspace, const Launching& how) {
-  const ResultView& c = gram.product.c;
+  const Product& p = gram.product;
+  const ResultMatrix& c = p.c;
   const auto launch_block = [&](const GramBlock& block, const Launching& further, bool is_first) {
     launch(*block.integers, part_of(gram, block.columns), options, workspace, further, !is_first);
     const auto& [first, last] = block.columns;
-    mirror(gram.axes, &Axis::c, {c.data, c.type, false, false, c.row_stride, c.column_stride, first, last}, how.stream);
+    mirror(p.axes, &Axis::c, {c.data, p.type.part, false, false, c.row_stride, c.column_stride, first, last}, how.stream);
   };
-  launch_blocks(problem.blocks, count_of(gram.axes), how, launch_block);
+  launch_blocks(problem.blocks, p.count(), how, launch_block);
 }
 
 }  // namespace ozfp4::product

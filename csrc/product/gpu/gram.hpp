@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
+#include "plan/cuts.hpp"
 #include "product/gpu/integers.hpp"
 #include "product/gpu/operand.hpp"
 #include "product/gpu/sum.hpp"
-#include "product/gram.hpp"
 #include "product/options.hpp"
 
 namespace ozfp4::product {
@@ -21,11 +21,17 @@ namespace ozfp4::product {
 // From here on there are blocks: the launches of more take longer than what they save of a smaller result.
 inline constexpr std::int64_t kLeastGramExtent = 6144;
 
+// The product for these columns, with rows down to the diagonal.
+template <class Gram>
+Gram part_of(const Gram& gram, const ColumnRange& columns) {
+  return part_of(gram, Block{0, columns.last, columns.first, columns.last - columns.first});
+}
+
 // Columns of the result, down to the diagonal, and what is launched for them.
 struct GramBlock {
   ColumnRange columns;
   DeviceBlocks product;
-  std::shared_ptr<const IntegerProblem> integers;  // in place of it
+  std::shared_ptr<const DeviceProblem> integers;  // in place of it
 };
 
 // The largest block first; planes of A that are kept lie before what all of them use. Immutable.
@@ -56,7 +62,7 @@ std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options&
 void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how);
 
 // The same of integers, of which no planes are kept.
-using FindIntegers = std::function<std::shared_ptr<const IntegerProblem>(const IntegerSum& block)>;
+using FindIntegers = std::function<std::shared_ptr<const DeviceProblem>(const IntegerSum& block)>;
 GramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns);
 std::shared_ptr<const GramProblem> find_gram(const IntegerSum& gram, const Options& options, std::int64_t least_columns,
                                              cudaStream_t stream);

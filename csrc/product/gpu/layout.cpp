@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "arith/narrow.hpp"
 #include "product/gpu/kept.hpp"
 #include "product/gpu/memory.hpp"
 #include "product/refusal.hpp"

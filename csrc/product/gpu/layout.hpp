@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "arith/narrow.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/places.hpp"
@@ -66,6 +68,16 @@ inline std::int64_t offset_of(const void* data) {
 
 using cuda::kPlaceAlignment;
 using cuda::PlaceCount;
+
+// Matrices as kernels take them, which have fewer than 2^31 lines.
+inline cuda::DeviceOperand operand_of(const OperandView& x) {
+  return {x.data,         x.type, narrow<std::int32_t>(x.outer, "m, n"), narrow<std::int32_t>(x.inner, "k"), x.outer_stride,
+          x.inner_stride, {}};
+}
+inline cuda::DeviceResult result_of(const ResultView& x) {
+  return {x.data,          x.type, narrow<std::int32_t>(x.rows, "m"), narrow<std::int32_t>(x.columns, "n"), x.row_stride,
+          x.column_stride, {}};
+}
 
 // In place of a workspace where its alignment alone counts.
 inline char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment)); }

@@ -1,7 +1,5 @@
 #include "product/gpu/numbering.hpp"
 
-#include "cuda/places.hpp"
-
 namespace ozfp4::product {
 
 Numbering::Numbering(const std::vector<Axis>& axes, std::ptrdiff_t Axis::* own)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cuda/places.hpp"
 #include "product/product.hpp"
 
 namespace ozfp4::product {
@@ -34,6 +35,18 @@ class Numbering {
   std::vector<std::int64_t> step_;
   std::size_t longest_;
   std::int64_t count_ = 1;
+};
+
+// Copies of a stack's matrices, one behind the other.
+struct Copy {
+  std::ptrdiff_t Axis::* own = nullptr;  // the step from matrix to matrix of what is copied
+  std::int64_t bytes = 0;                // of one of them; 0: there are none
+  std::int64_t place = 0;                // in the workspace
+
+  bool exists() const { return bytes != 0; }
+  std::int64_t bytes_of_all(const Axes& axes) const {
+    return exists() ? cuda::size_of({Numbering(axes, own).count(), bytes}) : 0;
+  }
 };
 
 }  // namespace ozfp4::product

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "arith/narrow.hpp"
 #include "cuda/elementwise/matrices.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "cuda/places.hpp"
@@ -29,7 +28,7 @@ std::ptrdiff_t Axis::* second_step(const Product& p) { return p.bound.exists() ?
 ElementType second_part(const Product& p) { return p.bound.exists() ? ElementType::float64 : p.type.part; }
 
 Copies copies_of(const Product& p) {
-  Copies copies{};
+  Copies copies;
   if (!p.type.is_complex) return copies;
   const PreparedSides sides = sides_of(p);
   const bool is_pair = is_paired(p), is_turned = p.reads() && p.alpha.imag() != 0;
@@ -41,42 +40,36 @@ Copies copies_of(const Product& p) {
   copies.turns_right = is_turned && (!p.type_a.is_complex || (is_pair && may_turn_right));
   copies.turns_left = is_turned && !copies.turns_right;
   const bool left_lies_so = !is_pair || !are_apart(p.a.column_stride, p.k, p.type_a.bytes());
-  copies.left =
-      p.reads() && p.type_a.is_complex && sides.left == nullptr && (p.a.is_conjugated || copies.turns_left || !left_lies_so);
   const bool right_lies_so = !is_pair && !are_apart(p.b.column_stride, p.n, p.type_b.bytes());
-  copies.right =
-      p.reads() && p.type_b.is_complex && sides.right == nullptr && (p.b.is_conjugated || copies.turns_right || !right_lies_so);
+  // Each line twice: itself, and i times it.
+  if (p.reads() && p.type_a.is_complex && sides.left == nullptr && (p.a.is_conjugated || copies.turns_left || !left_lies_so)) {
+    copies.left = {&Axis::a, size_of({2 * p.m, p.k, p.type_a.bytes()})};
+  }
+  if (p.reads() && p.type_b.is_complex && sides.right == nullptr && (p.b.is_conjugated || copies.turns_right || !right_lies_so)) {
+    copies.right = {&Axis::b, size_of({2 * p.n, p.k, p.type_b.bytes()})};
+  }
+  const auto result = [&](bool is_copied, std::ptrdiff_t Axis::* own, ElementType part) {
+    return is_copied ? Copy{own, size_of({p.m, p.n, 2 * entry_bytes(part)})} : Copy{};
+  };
   const auto is_apart = [&](const ResultMatrix& x, ElementType part) {
     return x.exists() && has_part_columns(p) && are_apart(x.column_stride, p.n, 2 * entry_bytes(part));
   };
-  copies.addend = p.beta != 0.0 && (p.beta.imag() != 0 || is_apart(p.addend, p.addend_part));
-  copies.result = is_apart(p.c, p.type.part);
-  copies.second = is_apart(second_of(p), second_part(p));
+  const bool copies_addend = p.beta != 0.0 && (p.beta.imag() != 0 || is_apart(p.addend, p.addend_part));
+  copies.addend = result(copies_addend, &Axis::addend, p.addend_part);
+  copies.result = result(is_apart(p.c, p.type.part), &Axis::c, p.type.part);
+  copies.second = result(is_apart(second_of(p), second_part(p)), second_step(p), second_part(p));
   return copies;
 }
 
-// ---- Places ----
-
-// Bytes of the copy of one matrix, each line of it twice: itself, and i times it.
-std::int64_t left_bytes(const Product& p) { return size_of({2 * p.m, p.k, p.type_a.bytes()}); }
-std::int64_t right_bytes(const Product& p) { return size_of({2 * p.n, p.k, p.type_b.bytes()}); }
-std::int64_t result_bytes(const Product& p, ElementType part) { return size_of({p.m, p.n, 2 * entry_bytes(part)}); }
-
-DevicePlaces places_of(const Product& p, const DeviceProblem& problem) {
-  DevicePlaces places;
-  PlaceCount count;
-  const auto add = [&](std::int64_t& place, bool is_there, std::ptrdiff_t Axis::* own, std::int64_t bytes) {
-    place = count.take(is_there ? size_of({Numbering(p.axes, own).count(), bytes}) : 0);
-  };
-  places.zero = count.take(problem.reads ? 0 : kPlaceAlignment);
-  add(places.left, problem.copies.left, &Axis::a, problem.copies.left ? left_bytes(p) : 0);
-  add(places.right, problem.copies.right, &Axis::b, problem.copies.right ? right_bytes(p) : 0);
-  add(places.addend, problem.copies.addend, &Axis::addend, result_bytes(p, p.addend_part));
-  add(places.result, problem.copies.result, &Axis::c, result_bytes(p, p.type.part));
-  add(places.second, problem.copies.second, second_step(p), result_bytes(p, second_part(p)));
-  places.stages = count.bytes;
-  return places;
-}
+struct CopyOf {
+  Copy Copies::* copy;
+  std::int64_t StackAxis::* stride;
+};
+constexpr CopyOf kCopies[] = {{&Copies::left, &StackAxis::a_stride},
+                              {&Copies::right, &StackAxis::b_stride},
+                              {&Copies::addend, &StackAxis::addend_stride},
+                              {&Copies::result, &StackAxis::c_stride},
+                              {&Copies::second, &StackAxis::second_stride}};
 
 // A matrix of pairs in the workspace, its rows one behind the other.
 ResultMatrix dense_pairs(const Product& p, char* data, ElementType part) {
@@ -86,71 +79,44 @@ ResultMatrix dense_pairs(const Product& p, char* data, ElementType part) {
 
 // ---- The real product ----
 
-// Lines along K. `data` is null where only the layout is asked for.
-DeviceOperand operand_at(const char* data, ElementType type, std::int64_t outer, std::int64_t inner, std::int64_t outer_stride,
-                         std::int64_t inner_stride) {
-  return {data, type, narrow<std::int32_t>(outer, "m, n"), narrow<std::int32_t>(inner, "k"), outer_stride, inner_stride, {}};
-}
-
-DeviceOperand left_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
-  const ElementType part = p.type_a.part;
-  const std::int64_t half = entry_bytes(part), line = p.k * p.type_a.bytes(), inner = inner_of(p);
-  if (!problem.copies.left) {
-    return operand_at(p.a.data, part, p.m, inner, p.a.row_stride, is_paired(p) ? half : p.a.column_stride);
+// Lines along K.
+OperandView left_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
+  const std::int64_t half = p.type_a.part_bytes(), line = p.k * p.type_a.bytes(), inner = inner_of(p);
+  if (!problem.copies.left.exists()) {
+    return {p.a.data, p.type_a.part, p.m, inner, p.a.row_stride, is_paired(p) ? half : p.a.column_stride};
   }
-  const char* copy = workspace + problem.places.left + (problem.copies.turns_left ? line : 0);
-  return operand_at(copy, part, p.m, inner, 2 * line, is_paired(p) ? half : 2 * half);
+  const char* copy = workspace + problem.copies.left.place + (problem.copies.turns_left ? line : 0);
+  return {copy, p.type_a.part, p.m, inner, 2 * line, is_paired(p) ? half : 2 * half};
 }
 
-DeviceOperand right_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
+OperandView right_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
   const ElementType part = p.type_b.part;
   const std::int64_t half = entry_bytes(part), inner = inner_of(p);
-  const char* copy = workspace + problem.places.right;
+  const bool is_copied = problem.copies.right.exists();
+  const char* copy = workspace + problem.copies.right.place;
   if (is_paired(p)) {
-    if (!problem.copies.right) return operand_at(nullptr, part, 2 * p.n, inner, 0, half);  // it is prepared, or has no entries
-    return operand_at(copy, part, 2 * p.n, inner, p.k * p.type_b.bytes(), half);
+    if (!is_copied) return {nullptr, part, 2 * p.n, inner, 0, half};  // it is prepared, or has no entries
+    return {copy, part, 2 * p.n, inner, p.k * p.type_b.bytes(), half};
   }
-  if (!p.type_b.is_complex) return operand_at(p.b.data, part, p.n, inner, p.b.column_stride, p.b.row_stride);
-  if (!problem.copies.right) return operand_at(p.b.data, part, 2 * p.n, inner, half, p.b.row_stride);
+  if (!p.type_b.is_complex) return {p.b.data, part, p.n, inner, p.b.column_stride, p.b.row_stride};
+  if (!is_copied) return {p.b.data, part, 2 * p.n, inner, half, p.b.row_stride};
   const std::int64_t line = p.n * p.type_b.bytes();
-  return operand_at(copy + (problem.copies.turns_right ? line : 0), part, 2 * p.n, inner, half, 2 * line);
+  return {copy + (problem.copies.turns_right ? line : 0), part, 2 * p.n, inner, half, 2 * line};
 }
 
 // Where the parts of a complex matrix are two real ones, the real part.
 DeviceResult result_at(const Product& p, const ResultMatrix& x, ElementType part) {
-  const bool has_parts = has_part_columns(p);
-  DeviceResult result;
-  result.data = x.data;
-  result.type = part;
-  result.rows = narrow<std::int32_t>(p.m, "m");
-  result.columns = narrow<std::int32_t>(has_parts ? 2 * p.n : p.n, "n");
-  result.row_stride = x.row_stride;
-  result.column_stride = has_parts ? entry_bytes(part) : x.column_stride;
-  return result;
+  if (!has_part_columns(p)) return result_of(view_of(p, x, part));
+  return result_of({x.data, part, p.m, 2 * p.n, x.row_stride, entry_bytes(part)});
 }
 
-// From matrix to matrix, of copies in the workspace where there are such; from real to imaginary parts where these are matrices.
+// From matrix to matrix; from real to imaginary parts where these are matrices.
 std::vector<StackAxis> axes_of(const Product& p, const DeviceProblem& problem) {
-  std::vector<StackAxis> axes;
+  std::vector<StackAxis> axes = problem.steps_through(p.axes, second_step(p));
   if (has_part_matrices(p)) {
-    axes.push_back({2, problem.reads ? entry_bytes(p.type_a.part) : 0, 0, p.type.part_bytes(), entry_bytes(second_part(p)),
-                    entry_bytes(p.addend_part)});
+    axes.insert(axes.begin(), {2, problem.reads ? entry_bytes(p.type_a.part) : 0, 0, p.type.part_bytes(),
+                               entry_bytes(second_part(p)), entry_bytes(p.addend_part)});
   }
-  const auto stack = axes.size();
-  for (const Axis& axis : p.axes) {
-    axes.push_back(
-        {axis.extent, problem.reads ? axis.a : 0, problem.reads ? axis.b : 0, axis.c, axis.*second_step(p), axis.addend});
-  }
-  const auto put = [&](bool is_copied, std::ptrdiff_t Axis::* own, std::int64_t StackAxis::* stride, std::int64_t bytes) {
-    if (!is_copied || p.axes.empty()) return;
-    const Numbering numbers(p.axes, own);
-    for (std::size_t i = 0; i < p.axes.size(); ++i) axes[stack + i].*stride = numbers.step(i) * bytes;
-  };
-  put(problem.copies.left, &Axis::a, &StackAxis::a_stride, problem.copies.left ? left_bytes(p) : 0);
-  put(problem.copies.right, &Axis::b, &StackAxis::b_stride, problem.copies.right ? right_bytes(p) : 0);
-  put(problem.copies.addend, &Axis::addend, &StackAxis::addend_stride, result_bytes(p, p.addend_part));
-  put(problem.copies.result, &Axis::c, &StackAxis::c_stride, result_bytes(p, p.type.part));
-  put(problem.copies.second, second_step(p), &StackAxis::second_stride, result_bytes(p, second_part(p)));
   return axes;
 }
 
@@ -159,30 +125,29 @@ double value_of(std::complex<double> factor) { return factor.imag() != 0 ? facto
 
 // The real product that is multiplied, its copies at `workspace`, without parts.
 CudaProduct real_product(const Product& p, const DeviceProblem& problem, char* workspace) {
-  const DevicePlaces& places = problem.places;
   const PreparedSides sides = sides_of(p);
-  const auto at = [&](bool is_copied, std::int64_t place, const ResultMatrix& x, ElementType part) {
-    return result_at(p, is_copied ? dense_pairs(p, workspace + place, part) : x, part);
+  const auto at = [&](const Copy& copy, const ResultMatrix& x, ElementType part) {
+    return result_at(p, copy.exists() ? dense_pairs(p, workspace + copy.place, part) : x, part);
   };
   CudaProduct product;
-  product.result = at(problem.copies.result, places.result, p.c, p.type.part);
+  product.result = at(problem.copies.result, p.c, p.type.part);
   if (!problem.reads) {
-    const std::int64_t inner = inner_of(p);
-    product.a = operand_at(workspace + places.zero, p.type.part, p.m, inner, 0, 0);
-    product.b = operand_at(workspace + places.zero, p.type.part, product.result.columns, inner, 0, 0);
+    const char* const zero = workspace + problem.places.zero;
+    product.a = operand_of({zero, p.type.part, p.m, inner_of(p), 0, 0});
+    product.b = operand_of({zero, p.type.part, product.result.columns, inner_of(p), 0, 0});
   } else {
-    product.a = left_operand(p, problem, workspace);
-    product.b = right_operand(p, problem, workspace);
+    product.a = operand_of(left_operand(p, problem, workspace));
+    product.b = operand_of(right_operand(p, problem, workspace));
     if (sides.left != nullptr) product.a = sides.left->view, product.stored_a = sides.left->stored;
     if (sides.right != nullptr) product.b = sides.right->view, product.stored_b = sides.right->stored;
   }
-  if (second_of(p).exists()) product.second = at(problem.copies.second, places.second, second_of(p), second_part(p));
+  if (second_of(p).exists()) product.second = at(problem.copies.second, second_of(p), second_part(p));
   product.axes = axes_of(p, problem);
   if (is_update(p)) {
     product.update.is_asked = true;
     const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
     product.update.factors = Update::of(value_of(alpha), value_of(p.beta));
-    if (p.beta != 0.0) product.update.c = at(problem.copies.addend, places.addend, p.addend, p.addend_part);
+    if (p.beta != 0.0) product.update.c = at(problem.copies.addend, p.addend, p.addend_part);
   }
   return product;
 }
@@ -210,22 +175,22 @@ bool may_be_direct(const Product& p, const Options& options) {
 
 // ---- Launches of copies ----
 
-void expand_left(const Product& p, char* to, cudaStream_t stream) {
+void expand_left(const Product& p, const Copy& copy, char* workspace, cudaStream_t stream) {
   const int pair = p.type_a.bytes();
   Numbering(p.axes, &Axis::a).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
     // Lines of A as columns of its transpose, conjugated: (re, im) then.
     launch_expand({p.a.data + offset.a, p.type_a.part, along.extent, p.k, p.m, along.a / pair, p.a.column_stride / pair,
                    p.a.row_stride / pair, !p.a.is_conjugated},
-                  to + first * left_bytes(p), stream);
+                  workspace + copy.place + first * copy.bytes, stream);
   });
 }
 
-void expand_right(const Product& p, bool is_turned, char* to, cudaStream_t stream) {
+void expand_right(const Product& p, const Copy& copy, bool is_turned, char* workspace, cudaStream_t stream) {
   const int pair = p.type_b.bytes();
   const std::int64_t row = p.b.row_stride / pair, column = p.b.column_stride / pair;
   Numbering(p.axes, &Axis::b).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
     const char* from = p.b.data + offset.b;
-    char* own = to + first * right_bytes(p);
+    char* own = workspace + copy.place + first * copy.bytes;
     if (is_paired(p)) {
       launch_expand({from, p.type_b.part, along.extent, p.k, p.n, along.b / pair, row, column, p.b.is_conjugated, is_turned}, own,
                     stream);
@@ -236,13 +201,13 @@ void expand_right(const Product& p, bool is_turned, char* to, cudaStream_t strea
 }
 
 // Between where the pairs lie and the workspace.
-void copy_pairs(const Product& p, const ResultMatrix& x, std::ptrdiff_t Axis::* own, ElementType part, char* workspace,
-                bool is_written, bool is_turned, cudaStream_t stream) {
-  const std::int64_t bytes = result_bytes(p, part);
-  Numbering(p.axes, own).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
-    const ResultMatrix dense = dense_pairs(p, workspace + first * bytes, part);
-    const StridedMatrices there{x.data + offset.*own, part, x.row_stride, x.column_stride, along.*own};
-    const StridedMatrices here{dense.data, part, dense.row_stride, dense.column_stride, bytes};
+void copy_pairs(const Product& p, const ResultMatrix& x, const Copy& copy, ElementType part, char* workspace, bool is_written,
+                bool is_turned, cudaStream_t stream) {
+  if (!copy.exists()) return;
+  Numbering(p.axes, copy.own).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    const ResultMatrix dense = dense_pairs(p, workspace + copy.place + first * copy.bytes, part);
+    const StridedMatrices there{x.data + offset.*copy.own, part, x.row_stride, x.column_stride, along.*copy.own};
+    const StridedMatrices here{dense.data, part, dense.row_stride, dense.column_stride, copy.bytes};
     launch_copy({along.extent, p.m, p.n}, is_written ? here : there, is_written ? there : here, is_turned, stream);
   });
 }
@@ -263,18 +228,41 @@ bool is_paired(const Product& p) { return p.type_a.is_complex && p.type_b.is_com
 CopyBytes copy_bytes(const Product& p) {
   const Copies copies = copies_of(p);
   const PreparedSides sides = sides_of(p);
-  const auto in_all = [&](bool is_copied, std::ptrdiff_t Axis::* own, std::int64_t bytes) {
-    return is_copied ? size_of({Numbering(p.axes, own).count(), bytes}) : 0;
+  const auto in_all = [&](const Copy& copy, std::int64_t bytes) {
+    return copy.exists() ? size_of({Numbering(p.axes, copy.own).count(), bytes}) : 0;
   };
   CopyBytes bytes;
-  bytes.row = in_all(copies.left, &Axis::a, size_of({2, p.k, p.type_a.bytes()}));
-  bytes.column = in_all(copies.right, &Axis::b, size_of({2, p.k, p.type_b.bytes()}));
-  bytes.entry = in_all(copies.addend, &Axis::addend, 2 * entry_bytes(p.addend_part)) +
-                in_all(copies.result, &Axis::c, p.type.bytes()) +
-                in_all(copies.second, second_step(p), 2 * entry_bytes(second_part(p)));
+  bytes.row = in_all(copies.left, size_of({2, p.k, p.type_a.bytes()}));
+  bytes.column = in_all(copies.right, size_of({2, p.k, p.type_b.bytes()}));
+  bytes.entry = in_all(copies.addend, 2 * entry_bytes(p.addend_part)) + in_all(copies.result, p.type.bytes()) +
+                in_all(copies.second, 2 * entry_bytes(second_part(p)));
   bytes.has_whole_rows = sides.left != nullptr;
   bytes.has_whole_columns = sides.right != nullptr;
   return bytes;
+}
+
+void DeviceProblem::place(const Axes& axes) {
+  PlaceCount count;
+  places.zero = count.take(reads ? 0 : kPlaceAlignment);
+  for (const CopyOf& each : kCopies) {
+    Copy& copy = copies.*each.copy;
+    copy.place = count.take(copy.bytes_of_all(axes));
+  }
+  places.stages = count.bytes;
+}
+
+std::vector<StackAxis> DeviceProblem::steps_through(const Axes& axes, std::ptrdiff_t Axis::* second) const {
+  std::vector<StackAxis> found;
+  for (const Axis& axis : axes) {
+    found.push_back({axis.extent, reads ? axis.a : 0, reads ? axis.b : 0, axis.c, axis.*second, axis.addend});
+  }
+  for (const CopyOf& each : kCopies) {
+    const Copy& copy = copies.*each.copy;
+    if (!copy.exists() || axes.empty()) continue;
+    const Numbering numbers(axes, copy.own);
+    for (std::size_t i = 0; i < axes.size(); ++i) found[i].*each.stride = numbers.step(i) * copy.bytes;
+  }
+  return found;
 }
 
 std::int64_t inner_of(const Product& p) {
@@ -288,7 +276,7 @@ std::shared_ptr<DeviceProblem> lay_out(const Product& p, const Options& options,
   problem->reads = p.reads();
   problem->copies = copies_of(p);
   problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
-  problem->places = places_of(p, *problem);
+  problem->place(p.axes);
   problem->layout = lay_out_behind(problem->places.stages, options, [&](std::int64_t left) {
     return lay_out_stages(*problem->plan, real_product(p, *problem, nowhere()), gpu, left, how);
   });
@@ -307,13 +295,13 @@ Key key_of(const Product& p, const Options& options, int device) {
   add(key, p.type.part, p.type_a.part, p.type_b.part, p.addend_part, p.type_a.is_complex, p.type_b.is_complex,
       p.type.is_complex && p.is_exchanged);
   add(key, p.m, p.n, p.k, p.axes.size(), p.alpha == 0.0, p.alpha.imag() != 0, p.beta != 0.0, p.beta.imag() != 0, is_update(p),
-      p.bound.exists(), p.upper.exists(), copies.left, copies.right, copies.addend);
+      p.bound.exists(), p.upper.exists(), copies.left.exists(), copies.right.exists(), copies.addend.exists());
   // Where an operand lies does not count of one that is copied, nor of one that nobody reads.
-  const bool counts_a = p.reads() && !copies.left, counts_b = p.reads() && !copies.right;
+  const bool counts_a = p.reads() && !copies.left.exists(), counts_b = p.reads() && !copies.right.exists();
   const auto step = [](std::ptrdiff_t own, bool counts) { return counts ? own : std::ptrdiff_t(own != 0); };
   for (const Axis& axis : p.axes) {
     add(key, axis.extent, step(axis.a, counts_a), step(axis.b, counts_b), axis.c, axis.*second,
-        p.beta != 0.0 ? step(axis.addend, !copies.addend) : 0);
+        p.beta != 0.0 ? step(axis.addend, !copies.addend.exists()) : 0);
   }
   const auto add_place = [&](const auto& x, bool counts) {
     add(key, counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0);
@@ -322,7 +310,7 @@ Key key_of(const Product& p, const Options& options, int device) {
   add_place(p.b, counts_b);
   add_place(p.c, true);
   add_place(second_of(p), second_of(p).exists());
-  add_place(p.addend, p.beta != 0.0 && !copies.addend);
+  add_place(p.addend, p.beta != 0.0 && !copies.addend.exists());
   for (const DevicePrepared* side : {sides.left, sides.right}) {
     add(key, side == nullptr ? 0 : number_of(side->plan.get()));
     if (side == nullptr) continue;
@@ -378,12 +366,11 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
             bool adds) {
   const cudaStream_t stream = how.stream;
   const DevicePlaces& places = problem.places;
+  const Copies& copies = problem.copies;
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
-  if (problem.copies.left) expand_left(p, workspace + places.left, stream);
-  if (problem.copies.right) expand_right(p, problem.copies.turns_right, workspace + places.right, stream);
-  if (problem.copies.addend) {
-    copy_pairs(p, p.addend, &Axis::addend, p.addend_part, workspace + places.addend, false, p.beta.imag() != 0, stream);
-  }
+  if (copies.left.exists()) expand_left(p, copies.left, workspace, stream);
+  if (copies.right.exists()) expand_right(p, copies.right, copies.turns_right, workspace, stream);
+  copy_pairs(p, p.addend, copies.addend, p.addend_part, workspace, false, p.beta.imag() != 0, stream);
   CudaProduct product = real_product(p, problem, workspace);
   if (has_parts(*problem.plan, problem.layout)) product = with_parts(product);
   LaunchOptions further = how.options();
@@ -395,12 +382,8 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
   }
   further.repair.adds = adds;
   launch_turns(problem, product, workspace + places.stages, how, further);
-  if (problem.copies.result) {
-    copy_pairs(p, p.c, &Axis::c, p.type.part, workspace + places.result, true, false, stream);
-  }
-  if (problem.copies.second) {
-    copy_pairs(p, second_of(p), second_step(p), second_part(p), workspace + places.second, true, false, stream);
-  }
+  copy_pairs(p, p.c, copies.result, p.type.part, workspace, true, false, stream);
+  copy_pairs(p, second_of(p), copies.second, second_part(p), workspace, true, false, stream);
   if (p.bound.exists() && !problem.reads && p.beta == 0.0) clear_bounds(p, workspace + places.zero, stream);
 }
 

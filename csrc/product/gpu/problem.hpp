@@ -7,35 +7,42 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cuda/matmul.hpp"
 #include "plan/cuts.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/findings.hpp"
 #include "product/gpu/layout.hpp"
+#include "product/gpu/numbering.hpp"
 #include "product/gpu/operand.hpp"
 #include "product/options.hpp"
 #include "product/product.hpp"
 
 namespace ozfp4::product {
 
-// Where parts of the workspace begin: a zero for operands that are not read, the copies of complex operands and of what is
-// added, results whose columns are apart, the rest.
+// Where parts of the workspace begin: a zero for operands that are not read, behind the copies what the stages use.
 struct DevicePlaces {
-  std::int64_t zero = 0, left = 0, right = 0, addend = 0, result = 0, second = 0, stages = 0, bytes = 0;
+  std::int64_t zero = 0, stages = 0, bytes = 0;
 };
 
-// The matrices that are copied before the product, and after it.
+// The matrices that are copied: complex operands, those of integers that have not 64 bits, and what is added, before the product;
+// after it results whose columns are apart, and those before a sum of integers.
 struct Copies {
-  bool left, right, addend, result, second;
-  bool turns_left, turns_right;  // to i times the operand
+  Copy left, right, addend, result, second;
+  bool turns_left = false, turns_right = false;  // to i times the operand
 };
 
-// Calls of the same extents, strides, alignments and options share it.
+// Calls of the same types, extents, strides, alignments and options share it.
 struct DeviceProblem : LaidOut {
   DevicePlaces places;
-  bool reads = false;  // the operands at all
-  Copies copies{};
+  bool reads = true;  // the operands at all
+  Copies copies;
+
+  // Gives the parts before those of the stages their places.
+  void place(const Axes& axes);
+  // The axes of the stack with the steps of these, or of what is copied.
+  std::vector<cuda::StackAxis> steps_through(const Axes& axes, std::ptrdiff_t Axis::* second) const;
 };
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where

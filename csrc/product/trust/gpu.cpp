@@ -69,17 +69,6 @@ std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const 
   return left;
 }
 
-DeviceOperand operand_at(const OperandMemory& memory, const DeviceMemory& place) {
-  const OperandView view = memory.at(place.get());
-  return {view.data,
-          view.type,
-          static_cast<std::int32_t>(view.outer),
-          static_cast<std::int32_t>(view.inner),
-          view.outer_stride,
-          view.inner_stride,
-          {}};
-}
-
 // By the stages of a plan, whose planes the kernel multiplies, or by one of the ways without planes.
 std::vector<double> whole_product(const Device& device, Kernel kernel, const Plan& plan, const WholeProduct& own,
                                   WithoutPlanes way) {
@@ -98,14 +87,9 @@ std::vector<double> whole_product(const Device& device, Kernel kernel, const Pla
   b.fill(of_b.bytes.data(), aside);
   c.fill(found.data(), aside);
   CudaProduct product;
-  product.a = operand_at(of_a, a);
-  product.b = operand_at(of_b, b);
-  product.result.data = c.get();
-  product.result.type = own.type();
-  product.result.rows = product.a.outer;
-  product.result.columns = product.b.outer;
-  product.result.row_stride = entry * own.n;
-  product.result.column_stride = entry;
+  product.a = operand_of(of_a.at(a.get()));
+  product.b = operand_of(of_b.at(b.get()));
+  product.result = result_of({c.get(), own.type(), own.m, own.n, entry * own.n, entry});
   product.update.is_asked = own.updates;
   product.update.factors = Update::of(1, 0);
   const auto direct = make_layout_without_planes(made, product, device.gpu, INT64_MAX, {}, way);
@@ -135,12 +119,16 @@ Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a
   on_a.fill(a.data(), aside);
   on_b.fill(b.data(), aside);
   on_c.fill(found.data(), aside);
-  const IntegerSum integers{{{on_a.get(), ElementType::int64, m, k, 8 * k, 8},
-                             {on_b.get(), ElementType::int64, n, k, 8, 8 * n},
-                             {on_c.get(), ElementType::int64, m, n, 8 * n, 8}},
-                            1,
-                            0,
-                            0};
+  constexpr EntryType type{ElementType::int64, false};
+  const IntegerSum integers{{type,
+                             m,
+                             n,
+                             k,
+                             {on_a.get(), m, k, 8 * k, 8, false},
+                             {on_b.get(), k, n, 8 * n, 8, false},
+                             type,
+                             type,
+                             {on_c.get(), 8 * n, 8}}};
   PlanRequest request;
   request.alphabet = Alphabet::int8;
   request.bits = integers.bits();

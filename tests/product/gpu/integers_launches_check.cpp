@@ -59,12 +59,17 @@ void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, ch
   const DeviceResult& c = turn.result;
   for (std::int64_t matrix = 0; matrix < c.stack.count(); ++matrix) {
     const OperandsOf operands(turn, matrix);
-    const auto operand = [](const char* data, const DeviceOperand& x) {
-      return OperandView{data, x.type, x.outer, x.inner, x.outer_stride, x.inner_stride};
-    };
-    const ResultView result{c.data + offset_of(c.stack, matrix), c.type, c.rows, c.columns, c.row_stride, c.column_stride};
     const bool counts = plan.promise.second == Second::overflows;
-    product::IntegerSum sum{{operand(operands.a, turn.a), operand(operands.b, turn.b), result}, 1, 0, 0};
+    const std::int64_t k = turn.a.inner;
+    product::IntegerSum sum{{{c.type, false},
+                             c.rows,
+                             c.columns,
+                             k,
+                             {operands.a, c.rows, k, turn.a.outer_stride, turn.a.inner_stride, false},
+                             {operands.b, k, c.columns, turn.b.inner_stride, turn.b.outer_stride, false},
+                             {turn.a.type, false},
+                             {turn.b.type, false},
+                             {c.data + offset_of(c.stack, matrix), c.row_stride, c.column_stride}}};
     sum.modulus = static_cast<std::int64_t>(plan.promise.modulus);
     const IntegersRan ran = multiply_integers(sum, Options{}, counts);
     if (counts) *reinterpret_cast<std::int64_t*>(turn.second.data) += ran.overflows;
@@ -91,7 +96,6 @@ Bytes random_bytes(std::int64_t bytes, bool is_truth) {
 
 // A sum on the CPU and once more on other memory; what lies around the matrices of C counts, too.
 struct Twice {
-  Product shape{};  // of which random_place takes the axes
   Bytes a, b, addend, here, there;
   IntegerSum of_here{}, of_there{};
   std::int64_t overflows = -1;
@@ -100,28 +104,28 @@ struct Twice {
   Twice(std::int64_t m, std::int64_t n, std::int64_t k, bool is_truth) {
     options.accuracy = Accuracy::scaled;
     const auto step = [] { return random_int(0, 2) == 0 ? 0 : 1; };
-    for (int i = static_cast<int>(random_int(0, 2)); i > 0; --i)
-      shape.axes.push_back({random_int(1, 4), step(), step(), 1, step()});
-    shape.axes = merged(shape.axes);
+    Product& p = of_here.product;
+    for (int i = static_cast<int>(random_int(0, 2)); i > 0; --i) p.axes.push_back({random_int(1, 4), step(), step(), 1, step()});
+    p.axes = merged(p.axes);
     const auto type = [&] { return is_truth ? ElementType::uint8 : random_type(); };
-    IntegerSum& sum = of_here;
-    sum.alpha = 1, sum.beta = 0, sum.modulus = 0;
-    sum.is_truth = is_truth;
-    sum.axes = shape.axes;
+    of_here.is_truth = is_truth;
     const ElementType of_a = type(), of_b = type(), of_c = type(), of_addend = type();
     const Place at_a = put(a, &Axis::a, m, k, of_a), at_b = put(b, &Axis::b, k, n, of_b);
     const Place at_c = put(here, &Axis::c, m, n, of_c), at_addend = put(addend, &Axis::addend, m, n, of_addend);
-    sum.product.a = {a.data() + at_a.first, of_a, m, k, at_a.row_stride, at_a.column_stride};
-    sum.product.b = {b.data() + at_b.first, of_b, n, k, at_b.column_stride, at_b.row_stride};
-    sum.product.c = {here.data() + at_c.first, of_c, m, n, at_c.row_stride, at_c.column_stride};
-    sum.addend = {addend.data() + at_addend.first, of_addend, m, n, at_addend.row_stride, at_addend.column_stride};
+    p.m = m, p.n = n, p.k = k;
+    p.type = {of_c, false}, p.type_a = {of_a, false}, p.type_b = {of_b, false}, p.addend_part = of_addend;
+    p.a = {a.data() + at_a.first, m, k, at_a.row_stride, at_a.column_stride, false};
+    p.b = {b.data() + at_b.first, k, n, at_b.row_stride, at_b.column_stride, false};
+    p.c = {here.data() + at_c.first, at_c.row_stride, at_c.column_stride};
+    p.addend = {addend.data() + at_addend.first, at_addend.row_stride, at_addend.column_stride};
     there = here;
   }
 
   Place put(Bytes& memory, std::ptrdiff_t Axis::* own, std::int64_t rows, std::int64_t columns, ElementType type) {
-    const Place place = random_place(shape, own, rows, columns, entry_bytes(type));
+    Axes& axes = of_here.product.axes;
+    const Place place = random_place(of_here.product, own, rows, columns, entry_bytes(type));
     memory = random_bytes(place.bytes, of_here.is_truth);
-    for (std::size_t i = 0; i < shape.axes.size(); ++i) of_here.axes[i].*own = place.steps[i];
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i].*own = place.steps[i];
     return place;
   }
 
@@ -133,18 +137,18 @@ struct Twice {
   }
 
   std::string text() const {
-    const IntegerProduct& p = of_here.product;
-    std::string text = std::to_string(p.c.rows) + " x " + std::to_string(p.c.columns) + " x " + std::to_string(p.a.inner);
-    for (const std::int64_t x : {of_here.alpha, of_here.beta, of_here.modulus, static_cast<std::int64_t>(shape.axes.size()),
-                                 std::int64_t(p.a.type), std::int64_t(p.b.type), std::int64_t(p.c.type)}) {
+    const Product& p = of_here.product;
+    std::string text = std::to_string(p.m) + " x " + std::to_string(p.n) + " x " + std::to_string(p.k);
+    for (const std::int64_t x : {of_here.alpha, of_here.beta, of_here.modulus, static_cast<std::int64_t>(p.axes.size()),
+                                 std::int64_t(p.type_a.part), std::int64_t(p.type_b.part), std::int64_t(p.type.part)}) {
       text += " " + std::to_string(x);
     }
     return text + (of_here.is_truth ? " truth" : "");
   }
 };
 
-std::shared_ptr<const IntegerProblem> laid_out(const IntegerSum& sum, const Options& options) {
-  const auto plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.a.inner, false, {{&Alphabet::int8, 1.0}});
+std::shared_ptr<const DeviceProblem> laid_out(const IntegerSum& sum, const Options& options) {
+  const auto plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.k, false, {{&Alphabet::int8, 1.0}});
   return lay_out(sum, options, plan, cuda::Kernel::mma_copy, kPlayedGpu, cuda::WithoutPlanes::where_it_pays);
 }
 
@@ -157,7 +161,7 @@ void check_sum() {
   if (is_truth) {
     sum.alpha = random_int(0, 1), sum.beta = random_int(0, 1);
     sum.entry_bits = 2;
-  } else if (random_int(0, 3) == 0 && sum.product.c.type == ElementType::int64) {
+  } else if (random_int(0, 3) == 0 && sum.product.type.part == ElementType::int64) {
     sum.modulus = std::int64_t(1) << random_int(0, 62);
     sum.modulus += random_int(std::int64_t(0), sum.modulus - 1);
   } else if (random_int(0, 1) == 0) {
@@ -167,7 +171,8 @@ void check_sum() {
   const bool counts = !is_truth && sum.modulus == 0 && random_int(0, 1) == 0;
   if (counts) twice.options.overflows = &counted;
   try {
-    const IntegerSum there = merged(twice.sum_there());
+    const IntegerSum& given = twice.sum_there();
+    const IntegerSum there = sum_of(given, merged(given.product));
     if (!there.is_multiplied()) return;
     const auto problem = laid_out(there, twice.options);
     with_workspace(problem->places.bytes, [&](char* at) { launch(*problem, there, twice.options, at, Launching(nullptr)); });
@@ -183,8 +188,10 @@ void check_gram() {
   const std::int64_t n = random_int(1, 300);
   Twice twice(n, n, random_int(1, 9), random_int(0, 3) == 0);
   IntegerSum& gram = twice.of_here;
-  gram.product.b = gram.product.a;
-  for (Axis& axis : gram.axes) axis.b = axis.a;
+  Product& p = gram.product;
+  p.b = transposed(p.a);
+  p.type_b = p.type_a;
+  for (Axis& axis : p.axes) axis.b = axis.a;
   std::int64_t counted = 0;
   const bool counts = !gram.is_truth && random_int(0, 1) == 0;
   if (counts) twice.options.overflows = &counted;

@@ -18,11 +18,11 @@ constexpr ElementType kTypes[] = {ElementType::int8,  ElementType::int16,  Eleme
                                   ElementType::uint8, ElementType::uint16, ElementType::uint32, ElementType::uint64};
 
 std::string text_of(const IntegerSum& sum) {
-  const IntegerProduct& p = sum.product;
+  const Product& p = sum.product;
   std::string text;
-  for (const std::int64_t x : {p.c.rows, p.c.columns, p.a.inner, std::int64_t(entry_bytes(p.a.type)),
-                               std::int64_t(entry_bytes(p.b.type)), std::int64_t(entry_bytes(p.c.type)), p.a.outer_stride,
-                               p.a.inner_stride, p.b.outer_stride, p.b.inner_stride, sum.alpha, sum.beta, sum.modulus}) {
+  for (const std::int64_t x :
+       {p.m, p.n, p.k, std::int64_t(p.type_a.bytes()), std::int64_t(p.type_b.bytes()), std::int64_t(p.type.bytes()),
+        p.a.row_stride, p.a.column_stride, p.b.column_stride, p.b.row_stride, sum.alpha, sum.beta, sum.modulus}) {
     text += std::to_string(x) + " ";
   }
   return text;
@@ -30,17 +30,17 @@ std::string text_of(const IntegerSum& sum) {
 
 char* nowhere(ElementType type) { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * entry_bytes(type))); }
 
-std::shared_ptr<IntegerProblem> laid_out(const IntegerSum& integers, const Options& options, const cuda::Gpu& gpu) {
+std::shared_ptr<DeviceProblem> laid_out(const IntegerSum& integers, const Options& options, const cuda::Gpu& gpu) {
   const std::shared_ptr<const Plan> plan =
-      plan_for(integer_plan_options(options, integers.bits()), 53, integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
+      plan_for(integer_plan_options(options, integers.bits()), 53, integers.product.k, false, {{&Alphabet::int8, 1.0}});
   return lay_out(integers, options, plan, cuda::Kernel::mma_copy, gpu, cuda::WithoutPlanes::where_it_pays);
 }
 
 // Lines along K or across, with gaps between them.
-OperandView random_operand(ElementType type, std::int64_t outer, std::int64_t inner) {
-  const bool runs_along_k = random_int(0, 1) == 0;
-  const std::int64_t entry = entry_bytes(type), line = ((runs_along_k ? inner : outer) + random_int(0, 5)) * entry;
-  return {nowhere(type), type, outer, inner, runs_along_k ? line : entry, runs_along_k ? entry : line};
+Operand random_operand(ElementType type, std::int64_t rows, std::int64_t columns) {
+  const bool has_rows = random_int(0, 1) == 0;
+  const std::int64_t entry = entry_bytes(type), line = ((has_rows ? columns : rows) + random_int(0, 5)) * entry;
+  return {nowhere(type), rows, columns, has_rows ? line : entry, has_rows ? entry : line, false};
 }
 
 struct Types {
@@ -49,8 +49,12 @@ struct Types {
 
 IntegerSum of_extents(std::int64_t m, std::int64_t n, std::int64_t k, const Types& types) {
   const std::int64_t entry = entry_bytes(types.c);
-  const ResultView c{nowhere(types.c), types.c, m, n, static_cast<std::ptrdiff_t>((n + random_int(0, 5)) * entry), entry};
-  return {{random_operand(types.a, m, k), random_operand(types.b, n, k), c}, 1, 0, 0};
+  const ResultMatrix c{nowhere(types.c), static_cast<std::ptrdiff_t>((n + random_int(0, 5)) * entry), entry};
+  const EntryType a{types.a, false}, b{types.b, false};
+  IntegerSum sum{{{types.c, false}, m, n, k, random_operand(types.a, m, k), random_operand(types.b, k, n), a, b, c}};
+  sum.product.addend = c;
+  sum.product.addend_part = types.c;
+  return sum;
 }
 
 // Without factors; some modulo a number.
@@ -77,15 +81,17 @@ void check_one() {
   try {
     const auto problem = laid_out(sum, options, gpu);
     ++(problem->layout.is_without_planes() ? direct : staged);
-    const IntegerPlaces& places = problem->places;
-    const IntegerProduct& p = sum.product;
-    const auto words = [&](const OperandView& x) {
-      return entry_bytes(x.type) == 8 && !sum.is_reduced(x) ? 0 : x.outer * x.inner * 8;
+    const DevicePlaces& places = problem->places;
+    const Copies& copies = problem->copies;
+    const Product& p = sum.product;
+    const auto words = [&](const EntryType& type, std::int64_t lines) {
+      return type.bytes() == 8 && !sum.is_reduced(type.part) ? 0 : lines * p.k * 8;
     };
-    const std::int64_t apart = sum.has_factors() ? p.c.rows * p.c.columns * entry_bytes(p.c.type) : 0;
-    report("the places " + text_of(sum), places.a == 0 && places.b - places.a >= words(p.a) &&
-                                             places.product - places.b >= words(p.b) && places.stages - places.product >= apart &&
-                                             places.stages % 256 == 0 && places.stages < places.bytes);
+    const std::int64_t apart = sum.has_factors() ? p.m * p.n * p.type.bytes() : 0;
+    report("the places " + text_of(sum), copies.left.place == 0 && copies.right.place >= words(p.type_a, p.m) &&
+                                             copies.result.place - copies.right.place >= words(p.type_b, p.n) &&
+                                             places.stages - copies.result.place >= apart && places.stages % 256 == 0 &&
+                                             places.stages < places.bytes);
   } catch (const std::exception& error) {
     report(text_of(sum), false, error.what());
   }
@@ -108,8 +114,8 @@ void check_plans() {
       options.plan = own;
       options.overflows = has_overflows ? &count : nullptr;
       IntegerSum sum = random_sum();
-      const IntegerProduct& p = sum.product;
-      sum = of_extents(p.c.rows, p.c.columns, 300, {p.a.type, p.b.type, ElementType::int64});
+      const Product& p = sum.product;
+      sum = of_extents(p.m, p.n, 300, {p.type_a.part, p.type_b.part, ElementType::int64});
       const std::string name = "a plan of " + std::to_string(bits) + " bits" + (has_overflows ? " with overflows" : "");
       try {
         laid_out(sum, options, gpu);

@@ -50,15 +50,20 @@ Product as_launched(const Product& product) { return merged(product, kLongestExt
 
 void check_places(const Product& own, const DeviceProblem& problem) {
   const DevicePlaces& places = problem.places;
-  report("the places " + text_of(own), places.left <= places.right && places.right <= places.addend &&
-                                           places.addend <= places.result && places.result <= places.second &&
-                                           places.second <= places.stages && places.stages % 256 == 0 &&
-                                           places.stages < places.bytes);
+  const Copies& copies = problem.copies;
+  bool are_in_turn = true;
+  std::int64_t before = 0;
+  for (const Copy* copy : {&copies.left, &copies.right, &copies.addend, &copies.result, &copies.second}) {
+    are_in_turn = are_in_turn && before <= copy->place;
+    before = copy->place + copy->bytes;
+  }
+  report("the places " + text_of(own),
+         are_in_turn && before <= places.stages && places.stages % 256 == 0 && places.stages < places.bytes);
   const bool needs_addend = own.beta.imag() != 0;
   report("copies " + text_of(own),
-         (problem.copies.right || !is_paired(own) || !own.reads()) && (!problem.copies.left || own.type_a.is_complex) &&
-             (!problem.copies.right || own.type_b.is_complex) && (problem.copies.addend || !needs_addend) &&
-             (!problem.copies.result || own.type.is_complex));
+         (copies.right.exists() || !is_paired(own) || !own.reads()) && (!copies.left.exists() || own.type_a.is_complex) &&
+             (!copies.right.exists() || own.type_b.is_complex) && (copies.addend.exists() || !needs_addend) &&
+             (!copies.result.exists() || own.type.is_complex));
 }
 
 // A B is kept where a factor has both parts, what it lost where that counts, and its bounds.
@@ -73,7 +78,7 @@ void check_sum(const Product& own, Accuracy accuracy, const DeviceSum& sum) {
          places.product == 0 && places.rest >= held && places.lost >= places.rest + (has_rest ? held : 0) &&
              places.stages >= places.lost + (own.bound.exists() ? entries * 16 : 0) &&
              places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan->promise.updates == false &&
-             !sum.product->copies.result && !sum.product->copies.second);
+             !sum.product->copies.result.exists() && !sum.product->copies.second.exists());
 }
 
 void check_one(const EntryType& type) {
@@ -135,9 +140,9 @@ void check_copies() {
       if (is_transposed) p.a = transposed(p.b);
       p.a.is_conjugated = is_conjugated;
       p.alpha = 1.0;
-      report("a copy of A", laid_out(p, {}, gpu)->copies.left == (is_transposed || is_conjugated));
+      report("a copy of A", laid_out(p, {}, gpu)->copies.left.exists() == (is_transposed || is_conjugated));
       p.alpha = {0.0, 1.0};
-      report("a copy of i A", laid_out(p, {}, gpu)->copies.left);
+      report("a copy of i A", laid_out(p, {}, gpu)->copies.left.exists());
     }
   }
   p.alpha = 1.0;
@@ -146,11 +151,12 @@ void check_copies() {
     p.c.column_stride = is_apart ? 2 * entry : entry;
     p.type_b = kD;
     const auto matrices = laid_out(p, {}, gpu);
-    report("parts as matrices", !matrices->copies.left && !matrices->copies.right && !matrices->copies.result);
+    report("parts as matrices",
+           !matrices->copies.left.exists() && !matrices->copies.right.exists() && !matrices->copies.result.exists());
     p.type_a = kD, p.type_b = kZ;
     const auto columns = laid_out(p, {}, gpu);
-    report("parts as columns",
-           !columns->copies.left && columns->copies.right == p.b.is_conjugated && columns->copies.result == is_apart);
+    report("parts as columns", !columns->copies.left.exists() && columns->copies.right.exists() == p.b.is_conjugated &&
+                                   columns->copies.result.exists() == is_apart);
     p.type_a = kZ;
   }
   p.c.column_stride = entry;
@@ -194,13 +200,14 @@ void check_keys(const EntryType& type) {
       const auto found = laid_out(product, {}, gpu);
       ++alike;
       report("one key " + text_of(other),
-             found->plan == laid->plan && found->places.bytes == laid->places.bytes && found->places.left == laid->places.left &&
-                 found->places.right == laid->places.right && found->places.addend == laid->places.addend &&
-                 found->places.stages == laid->places.stages && found->layout.bytes == laid->layout.bytes &&
-                 found->layout.turns.count == laid->layout.turns.count &&
+             found->plan == laid->plan && found->places.bytes == laid->places.bytes &&
+                 found->copies.left.place == laid->copies.left.place && found->copies.right.place == laid->copies.right.place &&
+                 found->copies.addend.place == laid->copies.addend.place && found->places.stages == laid->places.stages &&
+                 found->layout.bytes == laid->layout.bytes && found->layout.turns.count == laid->layout.turns.count &&
                  found->layout.is_without_planes() == laid->layout.is_without_planes() &&
-                 found->copies.left == laid->copies.left && found->copies.right == laid->copies.right &&
-                 found->copies.addend == laid->copies.addend && found->reads == laid->reads);
+                 found->copies.left.exists() == laid->copies.left.exists() &&
+                 found->copies.right.exists() == laid->copies.right.exists() &&
+                 found->copies.addend.exists() == laid->copies.addend.exists() && found->reads == laid->reads);
     }
   }
   report("keys alike", alike > 0, std::to_string(alike));

@@ -63,10 +63,11 @@ void check_one(const EntryType& type) {
       if (has_a && has_b) product.alpha = product.alpha.real();  // neither is multiplied by i
       if (has_a) product.a = {nullptr, own.m, own.k, 0, 0, false};
       if (has_b) product.b = {nullptr, own.k, own.n, 0, 0, false};
-      const DevicePlaces places =
-          lay_out(product, options, a.plan, cuda::Kernel::mma_copy, kGpu, cuda::WithoutPlanes::never)->places;
+      const auto problem = lay_out(product, options, a.plan, cuda::Kernel::mma_copy, kGpu, cuda::WithoutPlanes::never);
+      const DevicePlaces& places = problem->places;
+      const Copies& copies = problem->copies;
       report("the places of a product " + text_of(own), places.stages % 256 == 0 && places.stages < places.bytes);
-      if (has_a && has_b) report("no copies " + text_of(own), places.left == places.addend);
+      if (has_a && has_b) report("no copies " + text_of(own), !copies.left.exists() && !copies.right.exists());
     }
   } catch (const std::exception& error) {
     report(text_of(own), false, error.what());
