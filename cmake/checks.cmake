@@ -94,8 +94,6 @@ add_check(cuda/encode/scale_encode_check.cpp ozfp4_cuda)
 add_check(cuda/encode/accuracy_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/reconstruct/reconstruct_check.cpp ozfp4_cuda)
 add_check(cuda/reconstruct/segment_check.cu ozfp4_cuda)
-add_check(cuda/repair_check.cpp ozfp4_cuda gpu)
-add_check(cuda/settle_check.cpp ozfp4_cuda gpu)
 # By machine code, which can be read where nvcc does not compress it, as in .ci/cuda. Before sm_90 barriers are other instructions.
 if(TARGET ozfp4_package_cuda AND TARGET kernel_mma_bulk AND CMAKE_CUDA_FLAGS MATCHES "--no-compress")
   add_test(NAME cuda/multiply/mma_sync/releases

@@ -134,6 +134,19 @@ def test_structured_stacks():
             assert repaired(cut) == repaired(of_cpu)
 
 
+@pytest.mark.parametrize("mode", CERTIFIED_MODES[:2], ids=str)
+@pytest.mark.parametrize("kind", ["1 % dense", "banded"])
+def test_pieces_of_k(kind, mode):
+    """Lines that are cut have no masks in the workspace."""
+    a, b = structured_operands(kind, 40, 200_000, 30)
+    x, y = on_device(a), on_device(b)
+    expected, of_cpu = chosen.matmul(a, b, **mode, report=True)
+    _, whole = chosen.matmul(x, y, **mode, report=True)
+    c, cut = chosen.matmul(x, y, **mode, report=True, workspace_limit=whole.workspace // 8)
+    assert_same_bits(c.cpu(), expected, (kind, mode))
+    same_repairs(cut, of_cpu)
+
+
 def test_few_of_a_sparse_product_are_repaired():
     a, b = structured_operands("banded", 1000, 1000, 1000)
     _, report = chosen.matmul(on_device(a), on_device(b), accuracy="correct", report=True)
@@ -141,13 +154,15 @@ def test_few_of_a_sparse_product_are_repaired():
     assert check_counts(a, b) > 0
 
 
-def test_few_entries_of_many_are_repaired():
+@pytest.mark.parametrize(("m", "k", "n"), [(300, 200, 310), (1400, 300, 1600)])
+def test_few_entries_of_many_are_repaired(m, k, n):
+    """Among a few hundred tiles masks of all lines do not pay: a tile looks at its own."""
     rng = np.random.default_rng(3)
-    a, b = rng.standard_normal((300, 200)), rng.standard_normal((200, 310))
-    a[[5, 77, 299]], b[:, [0, 64, 309]] = graded(rng, 3, 200, 3, 300)
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+    a[[5, 77, m - 1]], b[:, [0, 64, n - 1]] = graded(rng, 3, k, 3, 300)
     check(a, b)
     _, report = chosen.matmul(on_device(a), on_device(b), accuracy="standard", report=True)
-    assert 0 < repaired(report) < a.shape[0] * b.shape[1] // 10
+    assert 0 < repaired(report) < m * n // 10
 
 
 def test_turns_report_all_that_is_repaired():
