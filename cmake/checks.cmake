@@ -91,7 +91,6 @@ add_check(cuda/multiply/forced_check.cpp ozfp4_cuda)
 add_check(cuda/multiply/gemm_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/integers/low_crt_check.cpp ozfp4_cuda)
 add_check(cuda/encode/scale_encode_check.cpp ozfp4_cuda)
-add_check(cuda/encode/accuracy_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/reconstruct/reconstruct_check.cpp ozfp4_cuda)
 add_check(cuda/reconstruct/segment_check.cu ozfp4_cuda)
 # By machine code, which can be read where nvcc does not compress it, as in .ci/cuda. Before sm_90 barriers are other instructions.

@@ -75,6 +75,10 @@ def test_panels(k, dtype):
                     x, y, scheme=path[0], backend=path[1], family=path[2], out=out, accuracy="scaled"
                 )
                 assert_same_bits(out.cpu(), expected, (path, m, n, x.stride(), y.stride()))
+            for mode in ({"accuracy": "standard"}, {"accuracy": "correct"}):
+                certified = chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), **mode)
+                found = chosen.matmul(x, y, **mode, backend="int8")
+                assert_same_bits(found.cpu(), certified, (mode, m, n, x.stride(), y.stride()))
 
 
 def test_repeated_products_are_checked_all_the_same():

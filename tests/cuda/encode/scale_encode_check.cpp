@@ -1,20 +1,64 @@
 // The arithmetic that scale and encode share on the GPU, on the host: scaled integers, residues, limbs and digits in words, sums
-// of squares. accuracy_check.cpp compares the results of their kernels.
+// of squares, facts of lines, and what is rounded. Results of their kernels: tests/api with `-k cuda`,
+// tests/cuda/test_accuracy.py.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "arith/accuracy/certificate.hpp"
+#include "arith/accuracy/line_facts.hpp"
+#include "arith/float_fields.hpp"
 #include "arith/limbs/limbs.hpp"
 #include "arith/scale_entry.hpp"
 #include "check.hpp"
-#include "cuda/encode/operands.hpp"
+#include "cuda/encode/encode.hpp"
 #include "cuda/encode/residue_bytes.hpp"
+#include "cuda/scale/batch_facts.hpp"
 #include "cuda/scale/line_sum.hpp"
 
+using namespace ozfp4;
+
 namespace {
+
+// `short_` entries have few bits: integers of them are exact, or ties. `near` ones are rounded, but lie close to each other.
+enum class Data { plain, wide, sparse, tiny, subnormal, huge, specials, integers, fixed, short_, near };
+constexpr int kDataKinds = 11;
+
+template <class T>
+T random_entry(Data data) {
+  using Format = FloatFormat<T>;
+  const T fraction = static_cast<T>(1 + std::uniform_real_distribution<double>(0, 1)(generator));
+  const T sign = random_int(0, 1) != 0 ? T(1) : T(-1);
+  switch (data) {
+    case Data::plain: return sign * std::ldexp(fraction, static_cast<int>(random_int(-12, 0)));
+    case Data::wide:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::min_exponent / 2, Format::max_exponent / 2)));
+    case Data::sparse: return random_int(0, 3) != 0 ? T(0) : sign * std::ldexp(fraction, static_cast<int>(random_int(-3, 3)));
+    case Data::tiny:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent, Format::min_exponent + 30)));
+    case Data::subnormal:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent - 2, Format::min_exponent - 1)));
+    case Data::huge:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::max_exponent - 60, Format::max_exponent)));
+    case Data::specials: {
+      const std::int64_t kind = random_int(0, 99);
+      if (kind < 1) return std::numeric_limits<T>::quiet_NaN();
+      if (kind < 2) return sign * std::numeric_limits<T>::infinity();
+      return kind < 30 ? T(0) : sign * fraction;
+    }
+    case Data::integers: return static_cast<T>(random_int(-9, 9));
+    case Data::fixed: return sign * std::ldexp(static_cast<T>(random_int(0, (std::int64_t(1) << Format::precision) - 1)), -70);
+    case Data::near: return sign * std::ldexp(fraction, static_cast<int>(random_int(-5, 0)));
+    case Data::short_: return sign * std::ldexp(static_cast<T>(random_int(1, 63)), static_cast<int>(random_int(-90, 0)));
+  }
+  return 0;
+}
 
 // The same exponent with a significand of few bits, which makes ties when scaled down.
 template <class T>
@@ -239,6 +283,106 @@ void check_line_sums(const std::string& name) {
   report(name, good && worst < 1 + 1e-4, "largest excess " + std::to_string(worst - 1));
 }
 
+bool equal(const LineFacts& x, const LineFacts& y) {
+  return x.exponent == y.exponent && x.lowest == y.lowest && x.nonzeros == y.nonzeros && x.exponent_sum == y.exponent_sum;
+}
+
+// Batches of entries of one kind, in two parts that are packed, unpacked and combined.
+template <class T>
+void check_facts(const std::string& name) {
+  constexpr int batch = 64 / static_cast<int>(sizeof(T));
+  bool good = true;
+  for (int i = 0; i < 20000; ++i) {
+    const auto data = static_cast<Data>(i % kDataKinds);
+    BatchFacts part[2];
+    LineFacts expected;
+    for (int round = 0; round < i % 5; ++round) {
+      T x[batch];
+      std::uint32_t largest = 0;
+      for (T& entry : x) {
+        entry = random_int(0, 9) == 0 ? T(0) : random_entry<T>(i % 7 == 0 && random_int(0, 1) != 0 ? Data::subnormal : data);
+        largest = std::max(largest, upper_word(entry));
+        add_entry(expected, entry);
+      }
+      add_batch(part[round % 2], x, largest);
+    }
+    const LineFacts found = line_facts(combine(unpack(pack(part[0])), part[1]), expected.exponent);
+    good &= equal(found, expected);
+  }
+  report(name, good);
+}
+
+template <class T>
+void check_rounded(const std::string& name) {
+  bool good = true;
+  for (int i = 0; i < 200000; ++i) {
+    const T x = random_entry<T>(static_cast<Data>(i % kDataKinds));
+    if (!std::isfinite(x)) {
+      good &= !is_rounded(x, static_cast<int>(random_int(-100, 100)));
+      continue;
+    }
+    int exponent = 0;
+    std::frexp(x, &exponent);
+    const int shift = static_cast<int>(random_int(-10, 60)) - exponent;
+    // Of no bits below the point, or with some.
+    const long double y = std::ldexp(static_cast<long double>(x), shift);
+    good &= is_rounded(x, shift) == (y != std::nearbyint(y));
+  }
+  report(name, good);
+}
+
+// A sum brought to another capacity bounds what it did.
+void check_sums() {
+  bool good = true;
+  for (int i = 0; i < 100000; ++i) {
+    const float sum = std::ldexp(1 + static_cast<float>(random_int(0, 1000000)) * 1e-6f, static_cast<int>(random_int(0, 32)));
+    const int reference = static_cast<int>(random_int(-14, 31)), capacity = reference + static_cast<int>(random_int(-29, 45));
+    const double moved = sum_at_capacity(sum, capacity, reference), exact = std::ldexp(double(sum), 2 * (capacity - reference));
+    good &= moved >= exact && moved <= exact * (1 + 1e-6);
+    const double bound = norm_squared_bound(static_cast<float>(moved), 1000, reference);
+    const double direct = norm_squared_bound(sum, 1000, capacity);
+    good &= bound >= direct * (1 - 1e-9) && bound <= direct * (1 + 1e-6);
+  }
+  report("sums of other capacities", good);
+}
+
+struct Kind {
+  const char* name;
+  Scheme scheme;
+  Alphabet alphabet;
+  bool as_codes = false;
+  const char* family = "least";
+};
+
+const Kind kinds[] = {{"int8", Scheme::two, Alphabet::int8},
+                      {"fp4", Scheme::two, Alphabet::fp4},
+                      {"fp4 codes", Scheme::two, Alphabet::fp4, true},
+                      {"fp4 I", Scheme::one, Alphabet::fp4},
+                      {"fp4 I codes", Scheme::one, Alphabet::fp4, true},
+                      {"int8 I", Scheme::one, Alphabet::int8},
+                      {"fp4 paper", Scheme::two, Alphabet::fp4, false, "paper"},
+                      {"fp4 karatsuba", Scheme::two, Alphabet::fp4, false, "paper-karatsuba"}};
+
+// The moduli of scheme II are of no more integers than about 110 bits over the fp4 alphabet, 160 over int8; the paper's are of
+// 53 and of K up to 76,549.
+bool has_plan(int bits, const Kind& kind, int k) {
+  if (kind.family[0] == 'p') return bits <= 53 && k < 70000;
+  return kind.scheme == Scheme::one || bits <= (kind.alphabet.residue_is_limb() ? 150 : 100);
+}
+
+// Whether encode takes integers of so many bits; those of "correct" are counted where they are rounded, which one word does not.
+void check_plans(int bits, bool is_counted) {
+  for (const Kind& kind : kinds) {
+    for (const int k : {1, 77, 70001, 1 << 24}) {
+      if (!has_plan(bits, kind, k)) continue;
+      const Plan plan = make_plan({kind.scheme, kind.alphabet, kind.family, bits, k});
+      const auto encode = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(plan, kind.as_codes));
+      report("plan of " + std::to_string(bits) + " bits, " + kind.name,
+             byte_bits(encode->words) >= bits && (!is_counted || encode->words > 1));
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -249,5 +393,16 @@ int main() {
   check_wide_limb_words();
   check_line_sums<double>("line sums, FP64");
   check_line_sums<float>("line sums, FP32");
+  check_facts<double>("facts, FP64");
+  check_facts<float>("facts, FP32");
+  check_rounded<double>("rounded, FP64");
+  check_rounded<float>("rounded, FP32");
+  check_sums();
+  for (const int precision : {24, 53}) {
+    check_plans(accuracy_bits(Accuracy::standard, precision), false);
+    check_plans(accuracy_bits(Accuracy::correct, precision), true);
+  }
+  check_plans(100, true);
+  for (const int bits : {24, 53, 61, 82, 83, 90, 150, 200}) check_plans(bits, false);
   return finish();
 }
