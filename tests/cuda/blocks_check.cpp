@@ -1,6 +1,5 @@
 // How products are cut (cuda/layout/blocks.hpp): the workspace stays at or below the cap, every part of it lies inside, turns,
 // blocks and pieces make the whole product exactly once, and what is launched for them is in the range of the multiply kernels.
-// And that outputs of pieces of K add up to those of the whole.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,9 +13,8 @@
 
 #include "arith/multiples.hpp"
 #include "check.hpp"
-#include "cuda/elementwise/add_bytes.hpp"
-#include "cuda/encode/encode.hpp"
 #include "cuda/layout/blocks.hpp"
+#include "cuda/multiply/units.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/repair.hpp"
 #include "cuda/standard/settle.hpp"
@@ -55,20 +53,14 @@ namespace {
 constexpr std::uintptr_t kBase = std::uintptr_t(1) << 60;  // of addresses that nobody reads
 constexpr std::int64_t kUnlimited = std::int64_t(1) << 62;
 
-struct Way {
-  Scheme scheme;
-  Alphabet alphabet;
-  const char* family;
-  Element element;
-};
-const Way kWays[] = {
-    {Scheme::two, Alphabet::int8, "least", Element::u8},          {Scheme::two, Alphabet::fp4, "least", Element::s8},
-    {Scheme::two, Alphabet::fp4, "least", Element::e2m1},         {Scheme::two, Alphabet::fp4, "paper", Element::e2m1},
-    {Scheme::two, Alphabet::fp4, "paper-karatsuba", Element::s8}, {Scheme::one, Alphabet::fp4, "least", Element::s8},
-    {Scheme::one, Alphabet::fp4, "least", Element::e2m1},         {Scheme::one, Alphabet::int8, "least", Element::s8},
-    {Scheme::integer, Alphabet::fp4, "6", Element::s8},           {Scheme::integer, Alphabet::fp4, "9", Element::s8}};
+// Products of INT8 too, by six and by nine products.
+const std::vector<PlanWay> kWays = [] {
+  std::vector<PlanWay> ways(std::begin(kPlanWays), std::end(kPlanWays));
+  for (const char* products : {"6", "9"}) ways.push_back({Scheme::integer, Alphabet::fp4, products, Element::s8});
+  return ways;
+}();
 
-Plan plan_of(const Way& way, int bits, std::int64_t k) {
+Plan plan_of(const PlanWay& way, int bits, std::int64_t k) {
   if (way.scheme == Scheme::integer) {
     Plan plan = make_int8_matmul_plan(way.family[0] - '0');
     if (k > plan.k_max) throw std::length_error("too long");
@@ -77,7 +69,7 @@ Plan plan_of(const Way& way, int bits, std::int64_t k) {
   return make_plan({way.scheme, way.alphabet, way.family, bits, k});
 }
 
-CudaPlan cuda_plan_of(const Way& way, int bits, int k) {
+CudaPlan cuda_plan_of(const PlanWay& way, int bits, int k) {
   CudaPlan plan;
   plan.plan = plan_of(way, bits, k);
   plan.bits = bits;
@@ -311,7 +303,7 @@ void check_product(const CudaPlan& plan, const CudaProduct& product, std::int64_
 
 void check_random_products() {
   for (int i = 0; i < 6000; ++i) {
-    const Way& way = kWays[random_int(0, 9)];
+    const PlanWay& way = kWays[random_int(std::size_t(0), kWays.size() - 1)];
     const int bits = random_int(0, 1) == 0 ? 53 : 24;
     const auto m = static_cast<int>(random_size(14)), n = static_cast<int>(random_size(14)),
                k = static_cast<int>(random_size(20));
@@ -330,7 +322,7 @@ void check_random_products() {
     const std::int64_t cap = random_int(0, 4) == 0 ? kUnlimited : random_size(34);
     check_product(plan, product, cap,
                   std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n) + " way " +
-                      std::to_string(&way - kWays) + " cap " + std::to_string(cap));
+                      std::to_string(&way - kWays.data()) + " cap " + std::to_string(cap));
   }
 }
 
@@ -338,7 +330,7 @@ void check_random_products() {
 void check_huge_stacks() {
   for (const std::int64_t count :
        {(std::int64_t(1) << 31) - 1, std::int64_t(1) << 31, (std::int64_t(1) << 32) + 5, (std::int64_t(1) << 40) + 3}) {
-    for (const Way& way : kWays) {
+    for (const PlanWay& way : kWays) {
       const CudaPlan plan = cuda_plan_of(way, way.scheme == Scheme::one ? 53 : 24, 1);
       for (const std::int64_t cap : {kUnlimited, std::int64_t(1) << 22}) {
         const CudaProduct product = random_product(plan.integer, 1, 1, 1, {count});
@@ -354,7 +346,7 @@ void check_huge_stacks() {
 
 // Pieces of K have schedules that travel with the launch, and sums that fit one split.
 void check_long_k() {
-  for (const Way& way : kWays) {
+  for (const PlanWay& way : kWays) {
     for (const int k : {20'699, 120'000, 131'071, 300'000, 1 << 20, 5'000'000}) {
       CudaPlan plan;
       try {
@@ -376,7 +368,7 @@ void check_long_k() {
 
 // Plans of more products than travel in the kernel's parameters: their K is whole, however small the blocks of the output.
 void check_many_products() {
-  const Way way = {Scheme::two, Alphabet::fp4, "least", Element::e2m1};
+  const PlanWay way = {Scheme::two, Alphabet::fp4, "least", Element::e2m1};
   for (const int k : {700, 100'000}) {
     CudaPlan plan = cuda_plan_of(way, 100, k);
     while (plan.plan.products() <= kMaxInlineSteps) {  // as plans of complex products and long K have
@@ -402,7 +394,7 @@ void check_many_products() {
 
 // Where nothing is in the way, nothing is cut.
 void check_whole_products() {
-  for (const Way& way : kWays) {
+  for (const PlanWay& way : kWays) {
     for (const int extent : {1, 100, 5000}) {
       for (const std::vector<std::int64_t>& extents : {std::vector<std::int64_t>{}, {7}, {2, 3, 4, 5}}) {
         const CudaPlan plan = cuda_plan_of(way, 53, extent);
@@ -418,7 +410,7 @@ void check_whole_products() {
 
 // What a device takes over the models decides among the ways; what is forced is made so whatever they say.
 void check_factors_of_ways() {
-  const Way& int8 = kWays[0];
+  const PlanWay& int8 = kWays[0];
   Gpu gpu;
   gpu.multiprocessors = 132;
   for (const bool is_short : {false, true}) {  // of K: for cuda/tiles
@@ -432,13 +424,13 @@ void check_factors_of_ways() {
       return make_layout_without_planes(plan, product, gpu, kUnlimited, {}, direct, factors);
     };
     const auto is_chosen = [&](const std::optional<CudaLayout>& made, bool tiled) {
-      return made && (made->way == cuda::Way::tiles) == tiled;
+      return made && (made->way == Way::tiles) == tiled;
     };
     // Just under and just over the other ways' times.
     const double others = is_short ? std::min(times.tiles, times.stages) : times.stages;
     report("direct", is_chosen(made_of(WithoutPlanes::where_it_pays, {0.99 * others / times.direct, 1, 1, 1}), false));
     const auto slow = made_of(WithoutPlanes::where_it_pays, {1.01 * others / times.direct, 1, 1, 1});
-    report("direct no more", !slow || slow->way == cuda::Way::tiles);
+    report("direct no more", !slow || slow->way == Way::tiles);
     report("forced", is_chosen(made_of(WithoutPlanes::direct, {1e6, 1, 1, 1}), false));
     report("stages", !made_of(WithoutPlanes::where_it_pays, {1, 1, 1, 1e-6}));
     if (is_short) {
@@ -460,100 +452,6 @@ void check_room_for_tiles() {
   report("room for tiles", roomy < narrow && std::isfinite(narrow));
 }
 
-// ---- Pieces of K -------------------------------------------------------------------------------------------------------
-
-using Integer = __int128;
-
-Integer floor_mod(Integer x, Integer m) { return ((x % m) + m) % m; }
-
-// What multiply stores for one entry of outputs of bytes, by the contract of multiply/contract.hpp.
-std::vector<std::uint32_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
-                                  const std::vector<std::vector<int>>& b, int first) {
-  std::vector<std::uint32_t> out(static_cast<std::size_t>(schedule.out_planes));
-  for (int u = 0; u < schedule.unit_count(); ++u) {
-    std::int64_t acc = 0;
-    for (int s = schedule.unit_begin[u]; s < schedule.unit_begin[u + 1]; ++s) {
-      const GemmStep& step = schedule.steps[s];
-      for (int k = step.k_begin; k < step.k_end; ++k)
-        acc += std::int64_t(a[step.a_plane][first + k]) * b[step.b_plane][first + k];
-      const auto m = static_cast<std::int64_t>(step.modulus);
-      const auto rest = m == 0 ? 0 : static_cast<std::int64_t>(floor_mod(acc, m));
-      if (step.action == Action::fold) acc = rest * step.multiplier;
-      if (step.action == Action::store_residue)
-        out[step.out_plane] = static_cast<std::uint32_t>(floor_mod(rest * step.multiplier, m));
-      if (step.action == Action::store_digit) out[step.out_plane] = static_cast<std::uint32_t>(rest), acc = (acc - rest) / m;
-    }
-  }
-  return out;
-}
-
-void check_pieces() {
-  for (const Way& way : kWays) {
-    if (way.scheme == Scheme::integer) continue;
-    for (const int bits : {24, 53}) {
-      for (const int k : {513, 2000, 5000}) {
-        for (const bool is_extreme : {false, true}) {
-          const Plan plan = plan_of(way, bits, k);
-          const std::int64_t limit = std::int64_t(1) << bits;
-          std::vector<std::vector<int>> planes[2];
-          std::vector<std::int64_t> values[2];
-          for (int side = 0; side < 2; ++side) {
-            planes[side].assign(plan.planes_a, std::vector<int>(k));
-            for (int i = 0; i < k; ++i) {
-              const std::int64_t v = is_extreme ? (side == 0 ? -limit : limit) : random_int(-limit, limit);
-              values[side].push_back(v);
-              std::vector<std::int32_t> limbs(plan.planes_a);
-              encode_integer(plan, wide_from<kMaxWords>(v), limbs.data());
-              for (std::size_t p = 0; p < limbs.size(); ++p) planes[side][p][i] = limbs[p];
-              if (way.element != Element::u8) continue;
-              for (const Group& group : plan.groups) {
-                planes[side][group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
-              }
-            }
-          }
-          Integer product = 0;
-          for (int i = 0; i < k; ++i) product += Integer(values[0][i]) * values[1][i];
-          const int piece = block_entries(way.element) * random_int(1, 2);
-          std::vector<std::uint32_t> sum;
-          std::vector<std::int64_t> modulus;
-          for (int first = 0; first < k; first += piece) {
-            const Schedule schedule = make_schedule(plan, way.element, std::min(piece, k - first), k);
-            const auto part = stored(schedule, planes[0], planes[1], first);
-            if (first == 0) {
-              sum = part;
-              continue;
-            }
-            modulus.assign(sum.size(), 0);
-            for (const GemmStep& step : schedule.steps) {
-              if (step.action == Action::store_residue || step.action == Action::store_digit)
-                modulus[step.out_plane] = step.modulus;
-            }
-            std::uint32_t carry = 0;
-            for (std::size_t p = 0; p < sum.size(); ++p) {
-              if (way.scheme == Scheme::two) carry = 0;
-              sum[p] = add_bytes(sum[p] * 0x01010101u, part[p] * 0x01010101u, static_cast<std::uint32_t>(modulus[p]), carry);
-              report("four bytes alike", sum[p] == (sum[p] & 0xffu) * 0x01010101u);
-              sum[p] &= 0xffu;
-            }
-          }
-          bool is_right = true;
-          if (way.scheme == Scheme::two) {
-            for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-              is_right = is_right && sum[g] == floor_mod(product, plan.groups[g].modulus);
-            }
-          } else {
-            Integer total = static_cast<std::int8_t>(sum.back());
-            for (std::size_t d = sum.size() - 1; d-- > 0;) total = total * plan.base + sum[d];
-            is_right = total == product;
-          }
-          report("pieces of " + std::to_string(piece) + " of " + std::to_string(k), is_right,
-                 std::string(way.family) + " bits " + std::to_string(bits));
-        }
-      }
-    }
-  }
-}
-
 }  // namespace
 
 int main() {
@@ -564,6 +462,5 @@ int main() {
   check_many_products();
   check_factors_of_ways();
   check_room_for_tiles();
-  check_pieces();
   return finish();
 }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,20 +23,15 @@
 #include "cuda/gpu.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/units.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
 
-struct Schedule {
-  std::vector<GemmStep> steps;
-  std::vector<int> unit_begin{0};
-  int out_planes = 0;
-  int units_per_modulus = 1;
-  void end_unit() { unit_begin.push_back(static_cast<int>(steps.size())); }
-  int units() const { return static_cast<int>(unit_begin.size()) - 1; }
-};
+// What begins behind the last step.
+void end_unit(Schedule& schedule) { schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size())); }
 
 enum class Kind { residues, horner, karatsuba, pairs, digits, words };
 const char* kind_name(Kind kind) {
@@ -59,23 +53,27 @@ void append_term(Schedule& schedule, int chunk, int a_plane, int b_plane, int k,
 int longest_range(Element element) { return element == Element::e2m1 ? 57344 : 32768; }
 
 // `units` moduli, or digit groups of limbs x limbs, or weighted words.
-Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes) {
+Schedule make_schedule(Kind kind, Element element, int k, int units) {
   Schedule schedule;
+  schedule.element = element;
+  schedule.product_bound = is_signed(element) ? 144 : 255 * 255;
+  schedule.unit_begin = {0};
+  int& planes = schedule.planes;
   constexpr int int8_moduli[] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197};
   constexpr int fp4_moduli[] = {169, 113, 112, 7, 8, 101, 53, 13};
-  const bool is_signed = element != Element::u8, is_float = element == Element::e2m1;
+  const bool has_sign = is_signed(element), is_float = element == Element::e2m1;
   const int chunk = kind == Kind::residues && is_float ? 116480 : longest_range(element);
-  const int product = is_signed ? 144 : 255 * 255;
+  const auto product = static_cast<int>(schedule.product_bound);
   const std::int64_t range = std::min(k, chunk);
   // Signed: two products, plus a start value below 256 * 256. Unsigned accumulators need no bound.
-  const std::uint32_t bound = is_signed ? static_cast<std::uint32_t>(2 * product * range + (1 << 16)) : 0;
+  const std::uint32_t bound = has_sign ? static_cast<std::uint32_t>(2 * product * range + (1 << 16)) : 0;
   switch (kind) {
     case Kind::residues:
       planes = units;
       for (int u = 0; u < units; ++u) {
-        const std::uint32_t m = is_signed ? fp4_moduli[u % 8] : int8_moduli[u % 15];
+        const std::uint32_t m = has_sign ? fp4_moduli[u % 8] : int8_moduli[u % 15];
         append_term(schedule, chunk, u, u, k, Action::store_residue, m, 1, u, bound);
-        schedule.end_unit();
+        end_unit(schedule);
       }
       schedule.out_planes = units;
       break;
@@ -85,10 +83,10 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
         const int low = 2 * u, high = 2 * u + 1;
         const std::uint32_t m = fp4_moduli[u % 8];
         append_term(schedule, chunk, high, high, k, Action::fold, m, 13, 0, bound);
-        append_term(schedule, chunk, low, high, k, k > chunk / 2 || !is_signed ? Action::fold : Action::carry_on, m, 1, 0, bound);
+        append_term(schedule, chunk, low, high, k, k > chunk / 2 || !has_sign ? Action::fold : Action::carry_on, m, 1, 0, bound);
         append_term(schedule, chunk, high, low, k, Action::fold, m, 13, 0, bound);
         append_term(schedule, chunk, low, low, k, Action::store_residue, m, 1, u, bound);
-        schedule.end_unit();
+        end_unit(schedule);
       }
       schedule.out_planes = units;
       break;
@@ -101,7 +99,7 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
           append_term(schedule, chunk, 3 * u + t, 3 * u + 2 - t, k, t < 2 ? Action::fold : Action::store_residue, m, multiplier,
                       u, bound);
         }
-        schedule.end_unit();
+        end_unit(schedule);
       }
       schedule.out_planes = units;
       break;
@@ -111,16 +109,16 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
       schedule.out_planes = 2 * units;
       for (int u = 0; u < 2 * units; ++u) {
         const int low = u / 2 * 2, high = low + 1, cross = u % 2;
-        const std::uint32_t m = is_signed ? fp4_moduli[u / 2 % 8] : int8_moduli[u / 2 % 15];
+        const std::uint32_t m = has_sign ? fp4_moduli[u / 2 % 8] : int8_moduli[u / 2 % 15];
         append_term(schedule, chunk, low, cross ? high : low, k, Action::fold, m, 1, 0, bound);
         append_term(schedule, chunk, high, cross ? low : high, k, Action::store_residue, m, 1, 2 * units - 1 - u, bound);
-        schedule.end_unit();
+        end_unit(schedule);
       }
       break;
     case Kind::digits: {  // one unit: sum over i + j = g, base 13, ascending
       planes = units;
       const std::uint32_t group_bound =
-          is_signed ? static_cast<std::uint32_t>(std::min<std::int64_t>(product * range * units + (1 << 22), 1 << 29)) : 0;
+          has_sign ? static_cast<std::uint32_t>(std::min<std::int64_t>(product * range * units + (1 << 22), 1 << 29)) : 0;
       for (int g = 0; g <= 2 * units - 2; ++g) {
         for (int i = std::max(0, g - units + 1); i <= std::min(g, units - 1); ++i) {
           const bool is_last = i == std::min(g, units - 1);
@@ -133,7 +131,7 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
         schedule.steps.push_back(make_step(0, 0, 0, 0, Action::store_digit, 13, 1, schedule.out_planes++, group_bound));
       }
       schedule.steps.push_back(make_step(0, 0, 0, 0, Action::store_residue, 256, 1, schedule.out_planes++, group_bound));
-      schedule.end_unit();
+      end_unit(schedule);
       break;
     }
     case Kind::words:
@@ -145,7 +143,7 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
           schedule.steps.push_back(
               make_step(t, (t + u) % 3, 0, k, t < 2 ? Action::multiply : Action::store_int32, 0, multiplier, u));
         }
-        schedule.end_unit();
+        end_unit(schedule);
       }
       schedule.out_planes = units;
       break;
@@ -173,54 +171,17 @@ int batch_count(const BatchMap& batch) {
   return count;
 }
 
-// One entry through the whole schedule; calls store(out_plane, value).
-template <class Store>
-void compute_entry(const Schedule& schedule, int units, bool is_signed, const std::function<const std::uint8_t*(int)>& a_row,
-                   const std::function<const std::uint8_t*(int)>& b_row, int k_first, int k_last, const Store& store) {
-  for (int u = 0; u < units; ++u) {
-    std::int64_t acc = 0;
-    for (int s = schedule.unit_begin[u]; s < schedule.unit_begin[u + 1]; ++s) {
-      const GemmStep& step = schedule.steps[s];
-      const std::uint8_t* a = a_row(step.a_plane);
-      const std::uint8_t* b = b_row(step.b_plane);
-      std::int64_t sum = 0;
-      for (int k = std::max(step.k_begin, k_first); k < std::min(step.k_end, k_last); ++k) {
-        sum += is_signed ? static_cast<std::int8_t>(a[k]) * static_cast<std::int8_t>(b[k]) : a[k] * b[k];
-      }
-      acc += sum;
-      const std::int64_t m = step.modulus;
-      const std::int64_t residue = m > 0 ? ((acc % m) + m) % m : 0;
-      switch (step.action) {
-        case Action::carry_on: break;
-        case Action::fold: acc = residue * step.multiplier; break;
-        case Action::store_residue: store(step.out_plane, residue * step.multiplier % m); break;
-        case Action::store_digit:
-          store(step.out_plane, residue);
-          acc = (acc - residue) / m;
-          break;
-        case Action::multiply:
-          acc = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier));
-          break;
-        case Action::store_int32:
-          store(step.out_plane,
-                static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier)));
-          break;
-      }
-    }
-  }
-}
-
 // One byte an entry, also for what is packed later.
-std::vector<std::uint8_t> random_planes(std::int64_t bytes, bool is_signed, bool extremes) {
+std::vector<std::uint8_t> random_planes(std::int64_t bytes, bool has_sign, bool extremes) {
   constexpr int alphabet[] = {0, 1, 2, 3, 4, 6, 8, 12, -1, -2, -3, -4, -6, -8, -12, 12};
   std::vector<std::uint8_t> planes(bytes);
   std::uint64_t bits = 0;
   for (std::int64_t i = 0; i < bytes; ++i) {
     if (i % 8 == 0) bits = generator();
     const int byte = static_cast<int>(bits >> (8 * (i % 8))) & 255;
-    planes[i] = static_cast<std::uint8_t>(extremes    ? (is_signed ? (byte < 250 ? 12 : -12) : 255)
-                                          : is_signed ? alphabet[byte % 16]
-                                                      : byte);
+    planes[i] = static_cast<std::uint8_t>(extremes   ? (has_sign ? (byte < 250 ? 12 : -12) : 255)
+                                          : has_sign ? alphabet[byte % 16]
+                                                     : byte);
   }
   return planes;
 }
@@ -241,21 +202,20 @@ std::vector<std::uint8_t> pack(const std::vector<std::uint8_t>& limbs, std::int6
 
 // Without a GPU, whether the kernels would take the problem.
 bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
-  int planes = 0;
-  const Schedule schedule = make_schedule(test.kind, test.element, test.k, test.units, planes);
+  const Schedule schedule = make_schedule(test.kind, test.element, test.k, test.units);
+  const int planes = schedule.planes;
   const bool words = test.kind == Kind::words;
   const int batches = batch_count(test.batch), entry = words ? 4 : 1;
 
   // Rows are longer than K and the bytes beyond K are noise: they must not count.
   const int packing = entries_per_byte(test.element);
-  const bool is_signed = test.element != Element::u8;
+  const bool has_sign = is_signed(test.element);
   const std::int64_t pitch = round_up(test.k, 16 * packing) + 16 * packing * random_int(0, 2);  // in entries
   GemmProblem problem;
   problem.m = test.m;
   problem.n = test.n;
   problem.k = test.k;
-  problem.element = test.element;
-  problem.product_bound = is_signed ? 144 : 255 * 255;
+  problem.attach(schedule);
   problem.batch = test.batch;
   const auto describe = [&](PlaneArray& operand, int rows, int count) {
     operand.planes = planes;
@@ -268,16 +228,11 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   describe(problem.b, test.n, test.b_batches);
   const std::int64_t a_bytes = planes * problem.a.plane_stride, b_bytes = planes * problem.b.plane_stride;
 
-  problem.out_planes = schedule.out_planes;
   problem.out_pitch = round_up(test.n, words ? 2 : 16) + (words ? 2 : 16) * random_int(0, 1);
   problem.out_matrix_stride = test.m * problem.out_pitch + (words ? 2 : 16) * random_int(0, 1);
   const std::int64_t matrices = std::int64_t(schedule.out_planes) * test.choice.splits * batches;
   const std::int64_t out_bytes = matrices * problem.out_matrix_stride * entry;
 
-  problem.steps = schedule.steps.data();
-  problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = schedule.units();
-  problem.units_per_modulus = schedule.units_per_modulus;
   alignas(128) static std::uint8_t place[128];  // of everything, until there is memory
   problem.a.data = problem.b.data = problem.out = place;
   problem.device_steps = test.uses_device_steps ? schedule.steps.data() : nullptr;
@@ -297,8 +252,8 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
     const std::vector<std::uint8_t> packed = packing == 2 ? pack(entries, pitch, test.k) : entries;
     REQUIRE(cudaMemcpy(target, packed.data(), bytes, cudaMemcpyHostToDevice));
   };
-  const std::vector<std::uint8_t> a = random_planes(a_bytes * packing, is_signed, test.extremes);
-  const std::vector<std::uint8_t> b = random_planes(b_bytes * packing, is_signed, test.extremes);
+  const std::vector<std::uint8_t> a = random_planes(a_bytes * packing, has_sign, test.extremes);
+  const std::vector<std::uint8_t> b = random_planes(b_bytes * packing, has_sign, test.extremes);
   upload(device_a, a, a_bytes);
   upload(device_b, b, b_bytes);
   REQUIRE(cudaMemset(device_out, kPoison, out_bytes));
@@ -335,8 +290,8 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   if (!is_launched) return false;
 
   // All entries when that is cheap, else a sample that includes the corners and the edges of tiles.
-  const int units =
-      test.units_used >= 0 ? std::min(test.units_used * schedule.units_per_modulus, schedule.units()) : schedule.units();
+  const int units = test.units_used >= 0 ? std::min(test.units_used * schedule.units_per_modulus, schedule.unit_count())
+                                         : schedule.unit_count();
   const double work = static_cast<double>(test.m) * test.n * test.k * schedule.steps.size() * batches;
   const double fraction = std::min(1.0, 1e7 / work);
   std::vector<std::int64_t> entries;
@@ -363,28 +318,34 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
             b_matrix += rest % test.batch.extent[d] * test.batch.b_stride[d];
             rest /= test.batch.extent[d];
           }
-          const auto a_row = [&](int plane) {
-            return a.data() + (plane * problem.a.plane_stride + a_matrix * problem.a.batch_stride) * packing + i * pitch;
+          const auto row = [&](const std::vector<std::uint8_t>& of, const PlaneArray& operand, int plane, int at, int line) {
+            return of.data() + (plane * operand.plane_stride + at * operand.batch_stride) * packing + line * pitch;
           };
-          const auto b_row = [&](int plane) {
-            return b.data() + (plane * problem.b.plane_stride + b_matrix * problem.b.batch_stride) * packing + j * pitch;
+          const int k_first = split * blocks_per_split * 128 * packing, k_last = k_first + blocks_per_split * 128 * packing;
+          const auto sum_of = [&](const GemmStep& step) {
+            const std::uint8_t* x = row(a, problem.a, step.a_plane, a_matrix, i);
+            const std::uint8_t* y = row(b, problem.b, step.b_plane, b_matrix, j);
+            std::int64_t sum = 0;
+            for (int k = std::max(step.k_begin, k_first); k < std::min(step.k_end, k_last); ++k) {
+              sum += has_sign ? static_cast<std::int8_t>(x[k]) * static_cast<std::int8_t>(y[k]) : x[k] * y[k];
+            }
+            return sum;
           };
-          compute_entry(schedule, units, is_signed, a_row, b_row, split * blocks_per_split * 128 * packing,
-                        (split + 1) * blocks_per_split * 128 * packing, [&](int out_plane, std::int64_t expected) {
-                          const std::int64_t at =
-                              (std::int64_t(out_plane) * test.choice.splits * batches + matrix) * problem.out_matrix_stride +
-                              i * problem.out_pitch + j;
-                          std::int64_t found = out[at * entry];
-                          if (words) {
-                            std::int32_t word;
-                            std::memcpy(&word, out.data() + at * entry, 4);
-                            found = word;
-                          }
-                          if (found != expected && wrong.fetch_add(1) < 3) {
-                            std::printf("%s: plane %d matrix %d row %d column %d: %lld, expected %lld\n", test.name.c_str(),
-                                        out_plane, matrix, i, j, static_cast<long long>(found), static_cast<long long>(expected));
-                          }
-                        });
+          run_units(schedule.view(), units, sum_of, [&](int out_plane, std::int64_t expected) {
+            const std::int64_t at =
+                (std::int64_t(out_plane) * test.choice.splits * batches + matrix) * problem.out_matrix_stride +
+                i * problem.out_pitch + j;
+            std::int64_t found = out[at * entry];
+            if (words) {
+              std::int32_t word;
+              std::memcpy(&word, out.data() + at * entry, 4);
+              found = word;
+            }
+            if (found != expected && wrong.fetch_add(1) < 3) {
+              std::printf("%s: plane %d matrix %d row %d column %d: %lld, expected %lld\n", test.name.c_str(), out_plane, matrix,
+                          i, j, static_cast<long long>(found), static_cast<long long>(expected));
+            }
+          });
         }
       }
     }

@@ -1,4 +1,4 @@
-// The schedules of all kinds of plans against the products themselves.
+// The schedules of all kinds of plans against the products themselves: whole, and of pieces of K whose outputs are added.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,9 @@
 
 #include "arith/limits.hpp"
 #include "check.hpp"
+#include "cuda/elementwise/add_bytes.hpp"
 #include "cuda/multiply/schedule.hpp"
+#include "cuda/multiply/units.hpp"
 
 using namespace ozfp4;
 
@@ -23,8 +25,7 @@ static_assert(accumulator_k_max(28224, std::int64_t(1) << 31) == 76087);
 
 namespace {
 
-std::int64_t floor_mod(std::int64_t x, std::int64_t m) { return ((x % m) + m) % m; }
-
+using ozfp4::floor_mod;
 std::int64_t floor_mod(const PlanInt& x, std::int64_t m) {
   const std::uint32_t sign = wide_sign_mask(x);
   std::uint32_t r = 0;
@@ -63,40 +64,30 @@ PlanInt extreme_integer(int bits, bool is_negative) {
 
 // ---- Schedules of plans ------------------------------------------------------------------------------------------------
 
-// The bytes that the schedule stores for one entry and one split, by the contract of cuda/multiply/schedule.hpp; the accumulator
-// keeps 32 bits.
-std::vector<std::int64_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
-                                 const std::vector<std::vector<int>>& b, int k_first, int k_last) {
+// Integers of a row and a column, and their limbs or residues: [plane][k].
+struct Lines {
+  std::vector<PlanInt> x, y;
+  std::vector<std::vector<int>> a, b;
+};
+
+// The bytes that the schedule stores for one entry, of the entries of K from `first` on, and of those the ones in the split.
+std::vector<std::int64_t> stored(const Schedule& schedule, const Lines& lines, int first, int k_first, int k_last) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), -1);
-  for (int u = 0; u < schedule.unit_count(); ++u) {
-    std::int64_t acc = 0;
-    for (int s = schedule.unit_begin[u]; s < schedule.unit_begin[u + 1]; ++s) {
-      const GemmStep& step = schedule.steps[s];
-      for (int k = std::max(step.k_begin, k_first); k < std::min(step.k_end, k_last); ++k) {
-        acc += std::int64_t(a[step.a_plane][k]) * b[step.b_plane][k];
-      }
-      const auto m = static_cast<std::int64_t>(step.modulus);
-      switch (step.action) {
-        case Action::carry_on: break;
-        case Action::fold: acc = floor_mod(acc, m) * step.multiplier; break;
-        case Action::store_residue: out[step.out_plane] = floor_mod(acc * step.multiplier, m); break;
-        case Action::store_digit:
-          out[step.out_plane] = floor_mod(acc, m);
-          acc = (acc - out[step.out_plane]) / m;
-          break;
-        case Action::multiply: acc = static_cast<std::int32_t>(acc * step.multiplier); break;
-        case Action::store_int32: out[step.out_plane] = static_cast<std::int32_t>(acc * step.multiplier); break;
-      }
+  const auto sum_of = [&](const GemmStep& step) {
+    std::int64_t sum = 0;
+    for (int k = std::max(step.k_begin, k_first); k < std::min(step.k_end, k_last); ++k) {
+      sum += std::int64_t(lines.a[step.a_plane][first + k]) * lines.b[step.b_plane][first + k];
     }
-  }
+    return sum;
+  };
+  run_units(schedule.view(), schedule.unit_count(), sum_of, [&](int plane, std::int64_t value) { out[plane] = value; });
   return out;
 }
 
-// `out`: summed over splits.
-bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, const std::vector<PlanInt>& x,
-              const std::vector<PlanInt>& y) {
+// `out`: summed over splits, or pieces of K.
+bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, const Lines& lines) {
   PlanInt product = number(0);
-  for (std::size_t i = 0; i < x.size(); ++i) product = wide_add(product, times(x[i], y[i]));
+  for (std::size_t i = 0; i < lines.x.size(); ++i) product = wide_add(product, times(lines.x[i], lines.y[i]));
   if (plan.scheme == Scheme::two) {
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       const std::int64_t m = plan.groups[g].modulus;
@@ -115,37 +106,44 @@ bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, const std:
 // Integers of an operand that are encoded by themselves: encoding, which is not what is checked, takes longer than all the rest.
 constexpr int kDistinct = 1000;
 
+Lines draw_lines(const Plan& plan, Element element, int k, bool is_extreme) {
+  Lines lines;
+  std::vector<std::int32_t> limbs(std::max(plan.planes_a, plan.planes_b));
+  lines.a.assign(plan.planes_a, std::vector<int>(k));
+  lines.b.assign(plan.planes_b, std::vector<int>(k));
+  for (auto& [values, planes] : {std::pair{&lines.x, &lines.a}, std::pair{&lines.y, &lines.b}}) {
+    for (int i = 0; i < k; ++i) {
+      // Long lines repeat what their first entries are: which of them meet is another matter in each operand.
+      const int like = i < kDistinct ? i : is_extreme ? 0 : random_int(0, kDistinct - 1);
+      if (like < i) {
+        values->push_back((*values)[like]);
+        for (std::vector<int>& plane : *planes) plane[i] = plane[like];
+        continue;
+      }
+      PlanInt v = is_extreme ? extreme_integer(plan.bits, values == &lines.x) : random_integer(plan.bits);
+      if (plan.scheme == Scheme::integer && is_extreme && values == &lines.y) v = number(127);
+      values->push_back(v);
+      encode_integer(plan, v, limbs.data());
+      for (std::size_t p = 0; p < planes->size(); ++p) (*planes)[p][i] = limbs[p];
+      if (element != Element::u8) continue;
+      for (const Group& group : plan.groups) {
+        (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
+      }
+    }
+  }
+  return lines;
+}
+
 void check_schedule(const Plan& plan, Element element, int k, const std::string& name) {
   const Schedule schedule = make_schedule(plan, element, k);
   for (const bool is_extreme : {false, true}) {
-    std::vector<std::vector<int>> a(plan.planes_a, std::vector<int>(k)), b(plan.planes_b, std::vector<int>(k));
-    std::vector<std::int32_t> limbs(std::max(plan.planes_a, plan.planes_b));
-    std::vector<PlanInt> x(k), y(k);
-    for (auto& [values, planes] : {std::pair{&x, &a}, std::pair{&y, &b}}) {
-      for (int i = 0; i < k; ++i) {
-        // Long lines repeat what their first entries are: which of them meet is another matter in each operand.
-        const int like = i < kDistinct ? i : is_extreme ? 0 : random_int(0, kDistinct - 1);
-        if (like < i) {
-          (*values)[i] = (*values)[like];
-          for (std::vector<int>& plane : *planes) plane[i] = plane[like];
-          continue;
-        }
-        PlanInt& v = (*values)[i] = is_extreme ? extreme_integer(plan.bits, values == &x) : random_integer(plan.bits);
-        if (plan.scheme == Scheme::integer && is_extreme && values == &y) v = number(127);
-        encode_integer(plan, v, limbs.data());
-        for (std::size_t p = 0; p < planes->size(); ++p) (*planes)[p][i] = limbs[p];
-        if (element != Element::u8) continue;
-        for (const Group& group : plan.groups) {
-          (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
-        }
-      }
-    }
+    const Lines lines = draw_lines(plan, element, k, is_extreme);
     const int block = block_entries(element), splits = schedule.may_split ? std::max(schedule.least_splits, random_int(1, 3)) : 1;
     const int length = ((k + block - 1) / block + splits - 1) / splits * block;
     std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), 0);
     bool fits = true;
     for (int split = 0; split < splits; ++split) {
-      auto part = stored(schedule, a, b, split * length, (split + 1) * length);
+      auto part = stored(schedule, lines, 0, split * length, (split + 1) * length);
       // The last digit is a byte in two's complement, as the carry leaves it.
       if (plan.scheme == Scheme::one) part.back() = static_cast<std::int8_t>(part.back());
       for (std::size_t p = 0; p < out.size(); ++p) {
@@ -153,7 +151,7 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
         out[p] += part[p];
       }
     }
-    report(name + (is_extreme ? " extreme" : ""), fits && is_right(plan, out, x, y),
+    report(name + (is_extreme ? " extreme" : ""), fits && is_right(plan, out, lines),
            std::to_string(k) + " in " + std::to_string(splits));
   }
 
@@ -162,20 +160,40 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
   report(name, error == nullptr, error == nullptr ? "" : error);
 }
 
+// Outputs of pieces of K, each with a schedule of its own, add up to those of the whole.
+void check_pieces(const Plan& plan, Element element, int k, const std::string& name) {
+  for (const bool is_extreme : {false, true}) {
+    const Lines lines = draw_lines(plan, element, k, is_extreme);
+    const int piece = block_entries(element) * random_int(1, 2);
+    std::vector<std::int64_t> sum;
+    for (int first = 0; first < k; first += piece) {
+      const Schedule schedule = make_schedule(plan, element, std::min(piece, k - first), k);
+      const auto part = stored(schedule, lines, first, 0, piece);
+      if (first == 0) {
+        sum = part;
+        continue;
+      }
+      std::vector<std::uint32_t> modulus(sum.size());
+      for (const GemmStep& step : schedule.steps) {
+        if (stores(step.action)) modulus[step.out_plane] = step.modulus;
+      }
+      std::uint32_t carry = 0;
+      for (std::size_t p = 0; p < sum.size(); ++p) {
+        if (plan.scheme == Scheme::two) carry = 0;
+        const auto four = [](std::int64_t byte) { return static_cast<std::uint32_t>(byte) * 0x01010101u; };
+        const std::uint32_t word = add_bytes(four(sum[p]), four(part[p]), modulus[p], carry);
+        report("four bytes alike", word == four(word & 0xffu));
+        sum[p] = word & 0xffu;
+      }
+    }
+    if (plan.scheme == Scheme::one) sum.back() = static_cast<std::int8_t>(sum.back());
+    report(name + " in pieces of " + std::to_string(piece), is_right(plan, sum, lines));
+  }
+}
+
 void check_plans() {
-  struct Way {
-    Scheme scheme;
-    Alphabet alphabet;
-    const char* family;
-    Element element;
-  };
-  const Way ways[] = {
-      {Scheme::two, Alphabet::int8, "least", Element::u8},          {Scheme::two, Alphabet::fp4, "least", Element::s8},
-      {Scheme::two, Alphabet::fp4, "least", Element::e2m1},         {Scheme::two, Alphabet::fp4, "paper", Element::e2m1},
-      {Scheme::two, Alphabet::fp4, "paper-karatsuba", Element::s8}, {Scheme::one, Alphabet::fp4, "least", Element::s8},
-      {Scheme::one, Alphabet::fp4, "least", Element::e2m1},         {Scheme::one, Alphabet::int8, "least", Element::s8}};
   constexpr const char* schemes[] = {"I", "II"};
-  for (const Way& way : ways) {
+  for (const PlanWay& way : kPlanWays) {
     for (const int bits : {3, 24, 53, 54, 76, 109, 160, 200}) {
       for (const int k : {1, 100, 257, 1000, 34000, 120000}) {
         if (bits > 53 && k > 1000) continue;  // what depends on K is seen with few bits
@@ -185,10 +203,11 @@ void check_plans() {
         } catch (const std::exception&) {
           continue;  // too few bits, or too long
         }
-        check_schedule(plan, way.element, k,
-                       std::string(schemes[static_cast<int>(way.scheme)]) + " " + way.family + " element " +
-                           std::to_string(static_cast<int>(way.element)) + " bits " + std::to_string(bits) + " k " +
-                           std::to_string(k));
+        const std::string name = std::string(schemes[static_cast<int>(way.scheme)]) + " " + way.family + " element " +
+                                 std::to_string(static_cast<int>(way.element)) + " bits " + std::to_string(bits) + " k " +
+                                 std::to_string(k);
+        check_schedule(plan, way.element, k, name);
+        if (bits < 54 && k > 256 && k <= 1000) check_pieces(plan, way.element, k, name);
       }
     }
   }

@@ -8,14 +8,13 @@
 #include "cuda/multiply/contract.hpp"
 #include "cuda/multiply/launch.hpp"
 #include "cuda/multiply/schedule.hpp"
+#include "cuda/multiply/units.hpp"
 #include "cuda/multiply/walk/steps.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
-
-std::int64_t floor_mod(std::int64_t x, std::int64_t m) { return ((x % m) + m) % m; }
 
 // Products of complex numbers: every modulus has a unit for the real part and one for the imaginary part, each of which stores
 // to a plane anywhere. Walked as a block walks it, with a count of moduli from the device.
