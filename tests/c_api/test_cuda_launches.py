@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import library as lib
 import numpy as np
 import pytest
-from cuda_calls import Launch
+from cuda_calls import Host, Launch
 
 import ozfp4
 from device_names import CUDA
@@ -55,8 +57,10 @@ class Count:
         return int(self.at.item())
 
 
-def check_replays(launch: Launch, c: lib.Array, expected: lib.Array) -> None:
-    """Enqueued on another stream, and whenever a graph of it is launched, behind noise."""
+def check_replays(
+    launch: Launch, c: lib.Array, expected: lib.Array, between: Callable[[], None] = lambda: None
+) -> None:
+    """Enqueued on another stream, and whenever a graph of it is launched, behind noise, and behind what comes `between`."""
     import torch
 
     noise = c.copy()
@@ -75,6 +79,7 @@ def check_replays(launch: Launch, c: lib.Array, expected: lib.Array) -> None:
     again()
     with torch.cuda.graph(graph, stream=stream):
         assert launch.run(stream=stream.cuda_stream) == lib.OK
+    between()
     for _ in range(2):
         graph.replay()
         again()
@@ -109,6 +114,27 @@ def test_graphs_of_integers(cuda: Any, entry: str, extent: int) -> None:
         lib.ROW, lib.NONE, lib.NONE, extent, extent, extent, 5, types[0], a, extent, types[0], b, extent, 0, types[1], c, extent,
     )  # fmt: skip
     check_replays(Launch(cuda.library, "igemm", given, None, None), c, 5 * (a.astype(int) @ b.astype(int)))
+
+
+def test_a_graph_keeps_its_schedule(cuda: Any) -> None:
+    """One of 677 steps, which lies on the device, behind products of more extents than the library keeps, and in what memory was
+    given back since."""
+    import torch
+
+    a, b, c = (normal(*s) for s in ((70, 90), (90, 40), (70, 40)))
+    asked = lib.options(accuracy=1, scheme=lib.SCHEMES["I"], backend=lib.BACKENDS["int8"], bits=200)
+    expected, held = c.copy(), []
+    Host(cuda.library).succeed("dgemm", *product(a, b, expected), asked=asked)
+
+    def multiply_others() -> None:
+        for m, n in itertools.product(range(1, 92), repeat=2):
+            others = np.ones((m, 3)), np.ones((3, n)), np.empty((m, n))
+            assert Launch(cuda.library, "dgemm", product(*others), None, None).run() == lib.OK
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        held.extend(torch.full((32768,), 0xA5, dtype=torch.uint8, device="cuda:0") for _ in range(256))
+
+    check_replays(Launch(cuda.library, "dgemm", product(a, b, c), asked, None), c, expected, multiply_others)
 
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)
