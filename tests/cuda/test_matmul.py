@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_gpu import DEVICE, noisy, on_device, torch
+from first_gpu import DEVICE, PATHS, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import chosen
-
-PATHS = [
-    ("II", "int8", "least"),
-    ("II", "fp4", "least"),
-    ("II", "fp4", "paper"),
-    ("II", "fp4", "paper-karatsuba"),
-    ("I", "fp4", "least"),
-    ("I", "int8", "least"),
-]
 
 
 @pytest.mark.parametrize("bits", [53, 30])
@@ -35,20 +26,6 @@ def test_the_report_counts_the_exponents_that_the_cpu_counts(bits, top):
 
 def gpu(a, b, **options):
     return chosen.matmul(a, b, **options, accuracy="scaled").cpu().numpy()
-
-
-@pytest.mark.parametrize("path", PATHS[:2], ids="-".join)
-@pytest.mark.parametrize(
-    "shape",
-    [(1, 70_000, 3), (300, 40_000, 17), (1000, 777, 1), (1, 5, 2000), (513, 1025, 257), (129, 128, 1)],
-    ids=str,
-)
-def test_shapes(path, shape):
-    m, k, n = shape
-    rng = np.random.default_rng(k)
-    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
-    c = gpu(on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2])
-    assert_same_bits(c, chosen.matmul(a, b, accuracy="scaled"))
 
 
 # Inner dimensions around those where scale and encode become one launch, or its panels another shape; both operands by rows,
@@ -71,9 +48,7 @@ def test_panels(k, dtype):
             expected = chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
             for path in PATHS:
                 out = noisy((m, n), dtype)
-                chosen.matmul(
-                    x, y, scheme=path[0], backend=path[1], family=path[2], out=out, accuracy="scaled"
-                )
+                chosen.matmul(x, y, **path._asdict(), out=out, accuracy="scaled")
                 assert_same_bits(out.cpu(), expected, (path, m, n, x.stride(), y.stride()))
             for mode in ({"accuracy": "standard"}, {"accuracy": "correct"}):
                 certified = chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), **mode)
@@ -128,7 +103,7 @@ def test_large_product_against_integers():
     rows, columns = [0, 1, 127, 128, 2047, n - 1], [0, 255, 256, 3000, n - 1]
     expected = exact_matmul(a[rows].cpu().numpy(), b[:, columns].cpu().numpy())
     for path in PATHS:
-        c = chosen.matmul(a, b, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
+        c = chosen.matmul(a, b, **path._asdict(), accuracy="scaled")
         assert_same_bits(c[rows][:, columns].cpu(), expected, path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_gpu import DEVICE, torch
+from first_gpu import DEVICE, PATHS, torch
 
 import ozfp4
 from ozfp4._backends.cuda import extension
@@ -12,31 +12,12 @@ from ozfp4.testing import assert_same_bits, forced
 from support import chosen, gpu_elements
 
 CUDA = extension.extension()
-PATHS = [
-    ("II", "int8", "least"),
-    ("I", "int8", "least"),
-    ("II", "fp4", "least"),
-    ("II", "fp4", "paper"),
-    ("II", "fp4", "paper-karatsuba"),
-    ("I", "fp4", "least"),
-]
 # At and around the extents of tiles of rows and columns, and of steps along K.
 EXTENTS = (1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129, 191, 193, 255, 256, 257, 300)
 INNER = (
     1,
     2,
-    31,
-    32,
-    33,
-    63,
-    64,
-    65,
-    127,
-    128,
-    129,
-    255,
-    256,
-    257,
+    *(at + i for at in (32, 64, 128, 256) for i in (-1, 0, 1)),
     383,
     385,
     511,
@@ -57,7 +38,7 @@ def runs_on(kernel, path):
 
 
 PAIRS = [
-    pytest.param(name, path, id=f"{name} {'-'.join(path)}")
+    pytest.param(name, path, id=f"{name} {path}")
     for number, name in enumerate(CUDA.kernels)
     for path in PATHS
     if runs_on(number, path)
@@ -73,11 +54,10 @@ def compare(kernel, path, m, k, n, seed, tile=None):
         b.sign_()
     if seed % 3 == 2:
         a *= torch.exp2(torch.randint(-30, 30, a.shape, device=DEVICE, generator=generator))
-    options = {"scheme": path[0], "backend": path[1], "family": path[2]}
     expected = chosen.matmul(a, b, accuracy="scaled")
     out = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
     with forced(kernel, tile=tile):
-        chosen.matmul(a, b, out=out, **options, accuracy="scaled")
+        chosen.matmul(a, b, out=out, **path._asdict(), accuracy="scaled")
     assert torch.equal(out, expected), (kernel, path, m, k, n, seed)
     return a, b, out
 
@@ -102,7 +82,7 @@ def test_every_tile(kernel, path):
 
 @pytest.mark.parametrize(("kernel", "path"), PAIRS)
 def test_long_inner_dimensions(kernel, path):
-    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
+    plan = ozfp4.plan(1, 1, 1, **path._asdict(), accuracy="scaled")
     for seed, k in enumerate((16_385, 65_536, 116_479, 116_480, 116_481, 250_000)):
         if k <= plan.k_max:
             compare(kernel, path, 19, k, 33, seed)
@@ -112,10 +92,9 @@ def test_long_inner_dimensions(kernel, path):
 def test_stacks_and_views(kernel, path):
     x = torch.randn(5, 40, 203, dtype=torch.float64, device=DEVICE)
     y = torch.randn(203, 70, dtype=torch.float64, device=DEVICE)
-    options = {"scheme": path[0], "backend": path[1], "family": path[2]}
     for a, b in ((x, y), (x[:, ::2], y[:, 1:].T.contiguous().T), (x[:, :, :1], y[:1])):
         with forced(kernel):
-            c, report = chosen.matmul(a, b, report=True, **options, accuracy="scaled")
+            c, report = chosen.matmul(a, b, report=True, **path._asdict(), accuracy="scaled")
         assert kernel in report.kernel
         assert torch.equal(c, chosen.matmul(a, b, accuracy="scaled"))
 
