@@ -1,8 +1,8 @@
 // The multiply kernels against a loop on the CPU: equality, every kernel that runs here, every tile shape, every action, sizes
 // around the edges of tiles and of K blocks, K up to the limits of INT32 and FP32 accumulators.
 //
-//   gemm_check host                           whether all problems are accepted
-//   gemm_check gpu [few] [part of a name]     few: a small subset of the warp-level kernels, for the sanitizer
+//   gemm_check host                  whether all problems are accepted
+//   gemm_check gpu [part of a name]
 //
 // Outputs are poisoned first: what the kernel has no business writing must still be poison afterwards. Bytes beyond K are noise.
 #include <cuda_runtime.h>
@@ -417,7 +417,7 @@ void add_batch(Case& test) {
 }
 
 // What the kernel takes on this GPU.
-std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
+std::vector<Case> make_cases(Kernel kernel, const Gpu& gpu) {
   std::vector<Case> cases;
   const bool residues_only = stores_residues_only(kernel);
   const auto add = [&](Case test) {
@@ -436,14 +436,14 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
       for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::pairs, Kind::digits, Kind::words}) {
         if (kind == Kind::digits && element == Element::u8) continue;
         if (residues_only && (kind == Kind::digits || kind == Kind::words)) continue;
-        for (int repeat = 0; repeat < (is_few ? 1 : 7); ++repeat) {
+        for (int repeat = 0; repeat < 7; ++repeat) {
           Case test = base;
           test.kind = kind;
           test.choice = random_choice(base.choice.shape);
-          test.m = is_few ? random_int(1, 90) : edge_size(tile.m, 400);
-          test.n = is_few ? random_int(1, 90) : edge_size(tile.n, 520);
+          test.m = edge_size(tile.m, 400);
+          test.n = edge_size(tile.n, 520);
           test.k = repeat < 2 ? random_int(1, 200) : edge_size(repeat % 2 == 0 ? block : block / 4, 1500);
-          test.units = random_int(1, is_few ? 2 : 4);
+          test.units = random_int(1, 4);
           if (repeat == 1 || repeat == 4) {
             test.m = std::min(test.m, 140);
             test.n = std::min(test.n, 270);
@@ -457,8 +457,7 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
           add(test);
         }
       }
-      add(base);  // the smallest
-      if (is_few) continue;
+      add(base);          // the smallest
       Case exact = base;  // exact multiples of the tile
       exact.m = 512;
       exact.n = 512;
@@ -483,7 +482,6 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
       deep.choice.splits = 3;
       add(deep);
     }
-    if (is_few) continue;
     // Many tiles, the choice that the cost model makes.
     Case large;
     large.kernel = kernel;
@@ -529,8 +527,7 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
 
 int main(int argc, char** argv) {
   const bool on_gpu = is_for_gpu(argc, argv);
-  const bool is_few = argc > 2 && std::strcmp(argv[2], "few") == 0;
-  const char* filter = argc > 2 + is_few ? argv[2 + is_few] : "";
+  const char* filter = argc > 2 ? argv[2] : "";
   std::vector<Gpu> gpus;
   cudaStream_t stream = nullptr;
   if (on_gpu) {
@@ -545,9 +542,8 @@ int main(int argc, char** argv) {
   for (const Gpu& gpu : gpus) {
     for (int i = 0; i < kKernels; ++i) {
       const auto kernel = static_cast<Kernel>(i);
-      if (is_few && kernel == Kernel::hopper) continue;
       const std::int64_t before = passed_checks;
-      for (const Case& test : make_cases(kernel, is_few, gpu)) {
+      for (const Case& test : make_cases(kernel, gpu)) {
         if (test.name.find(filter) != std::string::npos) report(test.name, run_case(test, stream, on_gpu));
         std::fflush(stdout);
       }
