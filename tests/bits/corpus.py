@@ -9,7 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from support import HARD, KINDS, LINES, MODES, any_operands, hard_operands, integers, joined, reference
+from support import (
+    HARD,
+    KINDS,
+    LINES,
+    MODES,
+    STRUCTURED,
+    any_operands,
+    hard_operands,
+    integers,
+    joined,
+    reference,
+    structured_operands,
+)
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, int, int]  # m, k, n
@@ -20,6 +32,10 @@ SHAPES: tuple[Shape, ...] = (
 )  # fmt: skip
 #: Bits beyond those of a significand: around the ends of machine words, and of what the encoders take in one way.
 WIDE_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 94, 95, 103, 104, 109, 128, 150, 160, 177, 200)
+
+
+#: Of kinds that are neither of KINDS nor of LINES.
+MAKERS = ((HARD, hard_operands), (STRUCTURED, structured_operands))
 
 
 class Mode(NamedTuple):
@@ -67,7 +83,7 @@ class Problem(NamedTuple):
             pairs = zip(((m, k), (k, n)), self.dtypes, strict=True)
             a, b = (integers.operand(rng, self.kind, shape, np.dtype(dtype).name) for shape, dtype in pairs)
             return a, b
-        make = hard_operands if self.kind in HARD else any_operands
+        make = next((own for kinds, own in MAKERS if self.kind in kinds), any_operands)
         single = bool({np.float32, np.complex64} & set(self.dtypes))
         parts = [
             make(self.kind, m, k, n, seed=self.number + i, dtype=np.float32 if single else np.float64)
@@ -106,6 +122,9 @@ def _corpus() -> list[Problem]:
         ]
         found += [
             (kind, ((5, 33, 70), (3, 60, 9))[(i + j) % 2], (dtype, dtype)) for i, kind in enumerate(LINES)
+        ]
+        found += [
+            (kind, ((9, 40, 20), (3, 5, 4))[(i + j) % 2], (dtype, dtype)) for i, kind in enumerate(STRUCTURED)
         ]
     found += [(kind, (9, 20, 6), (double, single)) for kind in ("normal", "final-ties")]
     found += [(kind, (9, 20, 6), (single, double)) for kind in ("whole-range", "zero-lines")]

@@ -44,7 +44,7 @@ def _most_bits(path: Path) -> int:
     """The bits that all moduli of an alphabet together hold, with room for K; scheme I has no such limit."""
     if path.family != "least":
         return 53
-    return 200 if path.scheme == "I" else {"fp4": 109, "int8": 165, "fp64": 200}[path.backend]
+    return 200 if path.scheme == "I" else {"fp4": 104, "int8": 165, "fp64": 200}[path.backend]
 
 
 def _by(context: Callable[[], AbstractContextManager[Any]], **chosen_by: Any) -> Callable[..., Array]:

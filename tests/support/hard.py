@@ -220,6 +220,15 @@ def _permuted(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tu
     return a, np.ldexp(rng.standard_normal((k, n)), rng.integers(-60, 61, (k, n)))
 
 
+def _chained(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
+    """No entry has a certificate of "standard": the largest entries of the lines meet zeros."""
+    reach = 12
+    a, b = (np.ldexp(rng.standard_normal(s), rng.integers(-reach, reach, s)) for s in ((m, k), (k, n)))
+    if k > 1:
+        a[:, 0], b[0], a[:, -1], b[-1] = 2.0 ** (2 * reach + 30), 0.0, 0.0, 2.0 ** (2 * reach + 30)
+    return a, b
+
+
 HARD: dict[str, Callable[..., tuple[Array, Array]]] = {
     "near-ties": _hard(_near_tie, _middle),
     "near-floats": _hard(_near_float, _middle),
@@ -231,6 +240,7 @@ HARD: dict[str, Callable[..., tuple[Array, Array]]] = {
     "graded": _graded,
     "sparse": _sparse,
     "permuted": _permuted,
+    "chained": _chained,
 }
 
 
