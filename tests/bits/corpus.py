@@ -32,6 +32,8 @@ SHAPES: tuple[Shape, ...] = (
 )  # fmt: skip
 #: Bits beyond those of a significand: around the ends of machine words, and of what the encoders take in one way.
 WIDE_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 94, 95, 103, 104, 109, 128, 150, 160, 177, 200)
+#: Around the most of plans of complex products, and beyond, where those of real ones serve.
+COMPLEX_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 150)
 
 
 #: Of kinds that are neither of KINDS nor of LINES.
@@ -72,8 +74,9 @@ class Problem(NamedTuple):
         if self.numbers in "iu":
             return (Mode("scaled"),)
         modes = tuple(Mode(*pair) for pair in MODES)
-        wide = WIDE_BITS[self.number % len(WIDE_BITS)]
-        return (*modes, Mode("scaled", bits=2 + self.number * 7 % 52), Mode("scaled", bits=wide))
+        wide = COMPLEX_BITS if self.numbers == "c" else WIDE_BITS
+        bits = 2 + self.number * 7 % 52, wide[self.number % len(wide)]
+        return (*modes, *(Mode("scaled", bits=each) for each in bits))
 
     def operands(self, times: int = 1) -> tuple[Array, Array]:
         """`times`: as often as many rows, columns and entries of them."""

@@ -42,6 +42,18 @@ def test_int8_products_in_blocks(products: int) -> None:
 
 
 @every_path
+def test_progress_rises_to_one(path: Path) -> None:
+    a, b = operands("normal", 40, 50, 30)
+    seen: list[float] = []
+    with ozfp4.progress(seen.append):
+        chosen.matmul(a, b, workspace_limit=20_000, **path._asdict(), accuracy="scaled")
+    assert len(seen) > 1
+    assert seen == sorted(seen)
+    assert seen[0] > 0
+    assert seen[-1] == 1.0
+
+
+@every_path
 def test_progress_is_told_within_a_block(path: Path) -> None:
     seen: list[float] = []
     x = np.ones((9, 9))
