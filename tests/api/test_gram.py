@@ -45,12 +45,6 @@ def test_equals_the_product(kind: str, accuracy: str, dtype: type, device: Devic
                 assert_symmetric(out)
 
 
-def test_a_false_value_is_false() -> None:
-    a = np.array([[1 + 2j, 3], [4j, 5 - 1j]])
-    for left in (None, 0, np.False_):
-        assert_same_bits(ozfp4.gram(a, left=left), ozfp4.gram(a))
-
-
 @pytest.mark.parametrize("left", [False, True])
 def test_specials_stacks_and_views(left: bool, device: Device) -> None:
     rng = np.random.default_rng(3)

@@ -16,7 +16,7 @@ import ozfp4
 from ozfp4 import _core
 from ozfp4._cli import main
 from ozfp4._cli.commands import calibrate as command
-from ozfp4._measure import calibrate, clocks, kept, thresholds
+from ozfp4._measure import calibrate, clocks, thresholds
 from ozfp4._measure.calibrate import WAYS
 
 THREAD = 40e9  # csrc/product/cpu/rates.cpp
@@ -87,21 +87,6 @@ def test_broken_and_foreign_files_are_ignored() -> None:
         assert forget_and_choose() == "fp64", broken
     file.write_text(lines)
     assert forget_and_choose() == "int8"
-
-
-def test_measured_figures_come_before_typical_ones() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((2, 9, 9))
-    _, report = ozfp4.matmul(a, b, report=True)
-    assert report.backend == "fp64"
-    assert "(typical figures of a thread)" in report.reason
-    assert report.reason in str(report)
-    assert ozfp4.matmul(a, b, backend="int8", report=True)[1].reason == "asked for"
-    assert kept.keep(_core.rates_device(), {"int8": 10**15})
-    c, report = ozfp4.matmul(a, b, report=True)
-    assert report.backend == ozfp4.plan(9, 9, 9).backend == ozfp4.plan_for(a, b).backend == "int8"
-    assert "measured on this machine" in report.reason
-    assert np.array_equal(c, ozfp4.matmul(a, b, backend="fp64"))
 
 
 def test_the_gpu_that_serves_is_measured(

@@ -112,11 +112,6 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert done.returncode == 141
 
 
-def test_a_terminal_without_unicode_is_no_error() -> None:
-    done = run_module("calibrate", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "complaint"),
     [

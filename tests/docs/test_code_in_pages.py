@@ -73,15 +73,3 @@ def test_code_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ran = run(text, str(path.relative_to(ROOT)))
     if not ran:
         pytest.skip("what its code needs is not here")
-
-
-def test_a_page_that_is_wrong_fails() -> None:
-    with pytest.raises(AssertionError):
-        run("<!-- setup\nx = 2\n-->\n\n```python\nassert x == 3\n```\n", "page")
-    assert (
-        run(
-            "<!-- needs: no_such_module -->\n\n```python\nassert False\n```\n\n```python\nx = 1\n```\n",
-            "page",
-        )
-        == 1
-    )

@@ -86,12 +86,6 @@ def test_a_tag_is_a_release(checkout: Path) -> None:
     assert version(checkout).startswith(f"3.1.5.dev1+g{git(checkout, 'rev-parse', 'HEAD')[:7]}")
 
 
-def test_a_shallow_clone_knows_its_commit(checkout: Path, tmp_path: Path) -> None:
-    git(tmp_path, "clone", "--quiet", "--depth=1", checkout.as_uri(), "shallow")
-    commit = git(checkout, "rev-parse", "HEAD")[:9]
-    assert version(tmp_path / "shallow") == f"{NEXT[1]}.dev1+g{commit}"
-
-
 def unpack(packed: Path, folder: Path) -> Path:
     folder.mkdir()
     run("tar", "-xf", str(packed), "-C", str(folder), folder=folder)

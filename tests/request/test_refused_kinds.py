@@ -52,28 +52,6 @@ def test_arrays(check_refused, a, words: str) -> None:
     check_refused(TypeError, "^x: ", ozfp4.stages.scale, a, "a")
 
 
-FUNCTIONS = {
-    "enclose": lambda x: ozfp4.enclose(x, B),
-    "gram": lambda x: ozfp4.gram(x),
-    "plan_for": lambda x: ozfp4.plan_for(x, B),
-    "tensordot": lambda x: ozfp4.tensordot(x, B, 1),
-    "einsum": lambda x: ozfp4.einsum("ij,jk", x, B),
-    "cholesky": lambda x: ozfp4.linalg.cholesky(x),
-    "solve": lambda x: ozfp4.linalg.solve(x, B),
-}
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_function_says_it(function: str) -> None:
-    for x, words in (
-        (np.ma.masked_array(A), "masked arrays are not supported"),
-        (sparse.csr_matrix(A), "is sparse"),
-        (A.astype(np.float16), "dtype float16 is not supported"),
-    ):
-        with pytest.raises(TypeError, match=rf"^(a|operands\[0\]): .*{re.escape(words)}"):
-            FUNCTIONS[function](x)
-
-
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_np_matrix_counts_as_its_array() -> None:
     """np.matmul gives a matrix; ours gives what it gives for every subclass."""

@@ -116,12 +116,3 @@ def test_the_environment_asks_for_it(value: str, expected: bool) -> None:
         [sys.executable, "-c", program], env={**os.environ, "OZFP4_DEBUG": value}, capture_output=True, text=True, timeout=60
     )  # fmt: skip
     assert done.stdout.strip() == str(expected)
-
-
-def test_an_unknown_word_is_an_error_at_once() -> None:
-    environment = {**os.environ, "OZFP4_DEBUG": "async"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import ozfp4"], env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode != 0
-    assert "ValueError: OZFP4_DEBUG: 'async' is unknown; allowed is 'sync'" in done.stderr

@@ -161,8 +161,3 @@ def test_nonfinite_entries() -> None:
     for engine in ("auto", "object"):
         assert_same_bits(exact_matmul(a, b, engine=engine), expected)
         assert_same_bits(exact_matmul(a.astype("f4"), b.astype("f4"), engine=engine), expected.astype("f4"))
-
-
-def test_byte_order_and_strides() -> None:
-    a, b = operands("normal", 4, 5, 6)
-    assert_same_bits(exact_matmul(a.astype(">f8"), b[::-1][::-1]), exact_matmul(a, b))

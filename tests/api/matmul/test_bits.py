@@ -6,6 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
@@ -65,6 +68,26 @@ def test_float32_uses_24_bits_and_mixed_types_53() -> None:
 def test_numpy_integers_are_bits() -> None:
     a, b = operands("normal", 3, 4, 5)
     assert_same_bits(chosen.matmul(a, b, bits=np.int64(20), accuracy="scaled"), exact_matmul(a, b, bits=20))
+
+
+@st.composite
+def pairs(draw) -> tuple[np.ndarray, np.ndarray]:
+    m, k, n = (draw(st.integers(0, 6)) for _ in range(3))
+    arrays = []
+    for shape in ((m, k), (k, n)):
+        dtype = np.dtype(draw(st.sampled_from([np.float64, np.float32])))
+        entries = st.floats(width=8 * dtype.itemsize, allow_nan=True, allow_infinity=True)
+        arrays.append(draw(hnp.arrays(dtype, shape, elements=entries, fill=st.just(0.0))))
+    return arrays[0], arrays[1]
+
+
+@given(pairs(), st.sampled_from(PATHS), st.none() | st.integers(2, 53))
+def test_any_operands_on_any_path(operands, path, bits: int | None) -> None:
+    a, b = operands
+    expected = exact_matmul(a, b, bits=bits)
+    out = noise(expected.shape, expected.dtype)
+    chosen.matmul(a, b, bits=bits, out=out, accuracy="scaled", **path._asdict())
+    assert_same_bits(out, expected, path)
 
 
 # ---- Beyond 53 bits

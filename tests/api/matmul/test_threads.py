@@ -34,20 +34,6 @@ def run_program(name: str, *arguments: str, **environment: str) -> str:
     return run.stdout
 
 
-def digest(**environment: str) -> tuple[int, str]:
-    count, value = run_program("digest", **environment).split()
-    return int(count), value
-
-
-@pytest.mark.slow
-def test_thread_counts_of_the_environment() -> None:
-    one = digest(OZFP4_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    three = digest(OZFP4_NUM_THREADS="3")
-    seven = digest(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="1")
-    assert [one[0], three[0], seven[0]] == [1, 3, 7]
-    assert one[1] == three[1] == seven[1]
-
-
 def thread_count(**environment: str) -> int:
     code = "from ozfp4 import _core; print(_core.thread_count())"
     command = [sys.executable, "-c", code]
@@ -160,12 +146,6 @@ def test_other_python_threads_run_during_a_product() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_forked_child() -> None:
-    run_program("forked_child")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("backend", ["auto", "fp64"])
 def test_children_forked_during_products(backend: str) -> None:
     """While loops of other threads run: direct products, and those by planes."""
@@ -177,12 +157,6 @@ def test_a_thousand_threads(environments_count: int) -> None:
     expected = ozfp4.matmul(a, b)
     ozfp4.set_num_threads(1000)
     assert_same_bits(ozfp4.matmul(a, b), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
-def test_cpu_affinity() -> None:
-    run_program("cpus_of_the_moment")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 // The kernels for bytes against sums in plain integers: those that this CPU has, and AMX's walk over modelled tiles.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -88,19 +87,6 @@ void check_settings() {
   }
 }
 
-// Every product asks which kernel serves, on CPUs that lack the first ones too.
-void check_asking_takes_no_time() {
-  disable_byte_kernels({&amx_kernel, &avx512_vnni_kernel});
-  double least = 1;
-  for (int i = 0; i < 30; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int j = 0; j < 50; ++j) serving_byte_kernel();
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 50);
-  }
-  disable_byte_kernels({});
-  report("asking takes no time", least < 2e-6, std::to_string(least * 1e6) + " us");
-}
-
 }  // namespace
 
 int main() {
@@ -112,6 +98,5 @@ int main() {
     }
   }
   check_settings();
-  check_asking_takes_no_time();
   return finish();
 }

@@ -104,21 +104,3 @@ def test_reports_name_what_ran(kernel: str) -> None:
     # No room for a tile of every plane: FP32 took them.
     tight = ozfp4.matmul(a, b, backend="int8", report=True, workspace_limit=3_000, accuracy="scaled")[1]
     assert tight.kernel.startswith("FP32")
-
-
-@pytest.mark.parametrize("setting", ["nonsense", "AMX", "7"])
-def test_an_unknown_setting_is_refused(setting: str, variables: Callable[..., None]) -> None:
-    variables(OZFP4_CPU_KERNEL=setting)
-    a, b = operands("normal", 4, 5, 6)
-    out = noise((4, 6))
-    with pytest.raises(ValueError, match=rf"^OZFP4_CPU_KERNEL: '{setting}' is none of portable, avx_vnni, "):
-        ozfp4.matmul(a, b, out=out, backend="int8")
-    assert_same_bits(out, noise((4, 6)))
-
-
-def test_kernels_that_this_cpu_lacks(variables: Callable[..., None]) -> None:
-    absent = {"amx", "avx512_vnni", "avx_vnni"} - set(SETTINGS)
-    for setting in absent:
-        variables(OZFP4_CPU_KERNEL=setting)
-        with pytest.raises(ValueError, match=rf"^OZFP4_CPU_KERNEL: '{setting}' needs what this CPU"):
-            ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")

@@ -128,13 +128,20 @@ def check_worst(plan: Plan, k: int) -> None:
 # Around the longest pieces that FP32 (2^24) and FP64 (2^53) accumulators take, once and twice.
 PIECES = {
     "int8": [1021, 1022, 1023, 1024, 1025, 2045, 2046, 2047, 2048, 2049],
-    "fp64": [510, 511, 512, 513, 1023, 1024, 1025, 1537],
+    "fp64": [255, 256, 257, 510, 511, 512, 513, 1023, 1024, 1025, 1537],
     "fp4": [17476, 17477, 58255],
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("path", "k"), [(p, k) for p in PATHS for k in PIECES[p.backend]], ids=str)
+@pytest.mark.parametrize(
+    ("path", "k"),
+    [
+        pytest.param(path, k, marks=[] if path.backend == "fp64" else pytest.mark.slow)
+        for path in PATHS
+        for k in PIECES[path.backend]
+    ],
+    ids=str,
+)
 def test_worst_limbs_around_the_pieces_of_k(path: Path, k: int) -> None:
     check_worst(ozfp4.plan(4, 4, k, **path._asdict(), accuracy="scaled"), k)
 
