@@ -37,13 +37,6 @@ struct Recipe {
   std::uint16_t t;
 };
 
-// Pairwise coprime moduli, those from `first` on of a list.
-struct RecipeSet {
-  std::uint16_t products;  // Q
-  std::uint8_t size;       // number of moduli
-  std::uint16_t first;
-};
-
 }  // namespace plan
 
 // Entries of a plane on the CPU, and the numbers in which its register tiles multiply them.
@@ -61,10 +54,10 @@ struct DigitRule {
 
 // Scheme II: where the moduli come from. Exactly one of the three is there.
 struct ModulusSource {
-  // Residues are encoded by recipes over the limbs. `sets` says which moduli serve up to which product, ascending, as ranges of
-  // set_moduli.
+  // Residues are encoded by recipes over the limbs. `sets` says which moduli serve up to which product, ascending: bit i of a set
+  // for the i-th of set_moduli.
   Table<plan::Recipe> recipes;
-  Table<plan::RecipeSet> sets;
+  Table<std::uint64_t> sets;
   Table<std::uint16_t> set_moduli;
   // The balanced residue is its own limb: these pairwise coprime moduli in their order,
   Table<std::uint16_t> listed;
@@ -73,7 +66,7 @@ struct ModulusSource {
   int most_odd = 0;
   // For complex products: sets of moduli with recipes; or a list, where residues are their own limbs and moduli are listed. Where
   // they are not, the odd ones above that split.
-  Table<plan::RecipeSet> complex_sets;
+  Table<std::uint64_t> complex_sets;
   Table<std::uint16_t> complex_set_moduli, complex_listed;
 };
 

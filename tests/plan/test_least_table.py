@@ -49,16 +49,24 @@ def read_rows() -> list[Row]:
     return [Row(int(m), kind, int(r), int(b), int(s), int(t)) for m, kind, r, b, s, t in found]
 
 
-def read_sets(name: str) -> dict[int, list[int]]:
+def read_sets(name: str, cost: dict[int, int]) -> dict[int, list[int]]:
+    """The sets by their products, in the order of the table."""
     moduli = read_numbers(f"{name}_moduli")
-    spans = re.findall(r"\{(\d+), (\d+), (\d+)\}", array_body(f"{name}_sets"))
-    assert sum(int(size) for _, size, _ in spans) == len(moduli)
-    return {int(q): moduli[int(first) : int(first) + int(size)] for q, size, first in spans}
+    masks = [int(mask, 16) for mask in re.findall(r"0x[0-9a-f]+", array_body(f"{name}_sets"))]
+    assert max(masks) < 2 ** len(moduli)
+    sets = [[m for i, m in enumerate(moduli) if mask >> i & 1] for mask in masks]
+    return {sum(cost[m] for m in chosen): chosen for chosen in sets}
+
+
+def complex_cost(m: int) -> int:
+    """A modulus with a root of -1 takes two of its recipes, another one four."""
+    return (2 if any((r * r + 1) % m == 0 for r in range(m)) and m % 2 else 4) * PRODUCTS[m]
 
 
 ROWS = read_rows()
-SETS, COMPLEX_SETS = read_sets("fp4_least"), read_sets("fp4_complex")
 PRODUCTS = {row.modulus: row.products for row in ROWS}
+COMPLEX_PRODUCTS = {m: complex_cost(m) for m in PRODUCTS}
+SETS, COMPLEX_SETS = read_sets("fp4_least", PRODUCTS), read_sets("fp4_complex", COMPLEX_PRODUCTS)
 
 
 # --- a second encoder and verifier ----------------------------------------------------------------
@@ -116,27 +124,21 @@ def test_rows_are_unique_and_used() -> None:
     assert set(PRODUCTS) == {m for sets in (SETS, COMPLEX_SETS) for moduli in sets.values() for m in moduli}
 
 
-def test_sets_are_coprime_ordered_and_cost_what_they_say() -> None:
+def test_sets_are_coprime_and_ordered() -> None:
     reached = 1
     for q, moduli in SETS.items():
         assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2)), q
-        assert sum(PRODUCTS[m] for m in moduli) == q
         assert moduli == sorted(moduli, key=lambda m: (-PRODUCTS[m], -m)), q
         assert prod(moduli) > reached, f"Q = {q} reaches no further than fewer products"
         reached = prod(moduli)
     assert list(SETS) == sorted(SETS)
 
 
-def test_complex_sets_are_coprime_ordered_and_cost_what_they_say() -> None:
-    """A modulus has a root of -1, and takes two of its recipes, where one is found; else four."""
-    cost = {
-        m: (2 if any((r * r + 1) % m == 0 for r in range(m)) and m % 2 else 4) * PRODUCTS[m] for m in PRODUCTS
-    }
+def test_complex_sets_are_coprime_and_ordered() -> None:
     reached = 1
     for q, moduli in COMPLEX_SETS.items():
         assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2)), q
-        assert sum(cost[m] for m in moduli) == q
-        assert moduli == sorted(moduli, key=lambda m: -log2(m) / cost[m]), q
+        assert moduli == sorted(moduli, key=lambda m: -log2(m) / COMPLEX_PRODUCTS[m]), q
         assert prod(moduli) > reached, f"Q = {q} reaches no further than fewer products"
         assert len(moduli) <= 30
         reached = prod(moduli)

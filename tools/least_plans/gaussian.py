@@ -22,6 +22,11 @@ def complex_products(products: Mapping[int, int], inert: int = 4) -> dict[int, i
     return {m: (2 if splits(m) else inert) * r for m, r in products.items()}
 
 
+def by_bits_a_product(m: int, costs: Mapping[int, int]) -> tuple[float, int]:
+    """What sorts moduli by their bits a product, most first."""
+    return -log2(m) / costs[m], -m
+
+
 def cheapest_first(chosen: ModuliSet, costs: Mapping[int, int]) -> ModuliSet:
     """The moduli in the order of their bits a product: those that a shorter result does without are dear."""
-    return ModuliSet(chosen.products, tuple(sorted(chosen.moduli, key=lambda m: (-log2(m) / costs[m], -m))))
+    return ModuliSet(chosen.products, tuple(sorted(chosen.moduli, key=lambda m: by_bits_a_product(m, costs))))

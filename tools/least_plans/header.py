@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from .encoding import Recipe
+from .gaussian import by_bits_a_product, complex_products
 from .sets import ModuliSet
 
 PAPER_MODULI = (169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71, 67, 61, 59, 53)
@@ -47,7 +48,7 @@ namespace ozfp4::plan {
 """
 
 
-def _numbers(values: Iterable[int], indent: str = "    ", width: int = 108) -> str:
+def _numbers(values: Iterable[int | str], indent: str = "    ", width: int = 108) -> str:
     lines, line = [], indent
     for value in values:
         item = f"{value}, "
@@ -63,24 +64,21 @@ def useful_sets(best: Sequence[ModuliSet]) -> list[ModuliSet]:
     return [now for before, now in pairwise(best) if now.product > before.product]
 
 
-def _sets(name: str, sets: Sequence[ModuliSet], order: str) -> str:
-    """Two tables: the moduli of all sets, and which of them each set has."""
-    out = [f"// {order} One paragraph per set.\n"]
-    out.append(f"inline constexpr std::uint16_t {name}_moduli[] = {{\n")
+def _sets(name: str, sets: Sequence[ModuliSet], costs: Mapping[int, int], order: str) -> str:
+    """Two tables: the moduli of all sets in the order that each set has them in, and the bits of each set."""
+    moduli = [m for m in costs if any(m in chosen.moduli for chosen in sets)]
     for chosen in sets:
-        out.append(_numbers(chosen.moduli))
-    out.append("};\n\n")
-    out.append(
-        "// Q ascending; a Q that brings no larger P than Q - 1 is left out. Comment: log2 P, cut off.\n"
+        if list(chosen.moduli) != [m for m in moduli if m in chosen.moduli]:
+            raise ValueError(f"{name}: a set of {chosen.products} products has another order")
+    masks = [sum(1 << i for i, m in enumerate(moduli) if m in chosen.moduli) for chosen in sets]
+    digits = len(f"{max(masks):x}")
+    return (
+        f"// {order}\ninline constexpr std::uint16_t {name}_moduli[] = {{\n{_numbers(moduli)}}};\n"
+        "// Bit i of a set: moduli[i]. Q ascending; a Q that brings no larger P than Q - 1 is left out.\n"
+        f"inline constexpr std::uint64_t {name}_sets[] = {{\n"
+        + _numbers(f"0x{mask:0{digits}x}" for mask in masks)
+        + "};\n\n"
     )
-    out.append(f"inline constexpr RecipeSet {name}_sets[] = {{\n")
-    first = 0
-    for chosen in sets:
-        row = f"    {{{chosen.products}, {len(chosen.moduli)}, {first}}},"
-        out.append(f"{row:<24}// {int(chosen.bits * 100) / 100:.2f}\n")
-        first += len(chosen.moduli)
-    out.append("};\n\n")
-    return "".join(out)
 
 
 def render(
@@ -98,12 +96,15 @@ def render(
     for r in (recipes[m] for m in used):
         out.append(f"    {{{r.modulus}, RecipeKind::{r.kind}, {r.products}, {r.base}, {r.s}, {r.t}}},\n")
     out.append("};\n\n")
-    out.append(_sets("fp4_least", sets, "Inside a set: products descending, then modulus descending."))
+    products = {m: recipes[m].products for m in sorted(used, key=lambda m: (-recipes[m].products, -m))}
+    out.append(_sets("fp4_least", sets, products, "Products descending, then modulus descending."))
     out.append(
         "// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four\n"
         "// times; Q counts both.\n"
     )
-    out.append(_sets("fp4_complex", complex_sets, "Inside a set: by bits a product, most first."))
+    costs = complex_products(products)
+    costs = {m: costs[m] for m in sorted(costs, key=lambda m: by_bits_a_product(m, costs))}
+    out.append(_sets("fp4_complex", complex_sets, costs, "By bits a product, most first."))
     out.append("// INT8, one product each; every prefix is pairwise coprime.\n")
     out.append("inline constexpr std::uint16_t int8_moduli[] = {\n" + _numbers(int8_moduli) + "};\n\n")
     out.append(

@@ -48,14 +48,20 @@ std::int64_t crt_k_max(const PlanInt& product, const PlanInt& square) {
   return k;
 }
 
-const plan::RecipeSet& find_least_set(const Table<plan::RecipeSet>& sets, const Table<std::uint16_t>& moduli,
-                                      const PlanInt& square, std::int64_t k) {
-  for (const plan::RecipeSet& set : sets) {
+std::vector<std::int64_t> find_least_set(const Table<std::uint64_t>& sets, const Table<std::uint16_t>& moduli,
+                                         const PlanInt& square, std::int64_t k) {
+  std::vector<std::int64_t> chosen;
+  for (const std::uint64_t set : sets) {
+    chosen.clear();
     PlanInt product = wide_from<kMaxWords>(1);
-    for (int i = 0; i < set.size; ++i) product = wide_mul_small(product, moduli.data[set.first + i]);
-    if (crt_serves(product, square, k)) return set;
+    for (std::size_t i = 0; i < moduli.size; ++i) {
+      if ((set >> i & 1) == 0) continue;
+      chosen.push_back(moduli.data[i]);
+      product = wide_mul_small(product, moduli.data[i]);
+    }
+    if (crt_serves(product, square, k)) break;
   }
-  return sets.data[sets.size - 1];
+  return chosen;
 }
 
 std::vector<std::int64_t> first_moduli(const Plan& plan, int count) {

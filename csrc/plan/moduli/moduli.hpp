@@ -20,9 +20,9 @@ PlanInt moduli_product(const Plan& plan, int count);
 // The bound 2^(2 bits) of the product of two integers of so many bits. Precondition: bits in [kLeastBits, kMostBits].
 PlanInt largest_square(int bits);
 
-// The first of the sets whose product of moduli serves k, as below; the last where none does. `moduli`: of all sets.
-const plan::RecipeSet& find_least_set(const Table<plan::RecipeSet>& sets, const Table<std::uint16_t>& moduli,
-                                      const PlanInt& square, std::int64_t k);
+// The moduli of the first of the sets whose product serves k, as below; of the last where none does. Bit i of a set: moduli[i].
+std::vector<std::int64_t> find_least_set(const Table<std::uint64_t>& sets, const Table<std::uint16_t>& moduli,
+                                         const PlanInt& square, std::int64_t k);
 
 inline constexpr std::int64_t kMostCrtK = std::int64_t(1) << 62;
 

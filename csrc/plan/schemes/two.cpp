@@ -93,11 +93,7 @@ void add_least(Plan& plan, std::int64_t k) {
   if (!sets.empty()) {
     const auto& moduli = plan.is_complex ? source.complex_set_moduli : source.set_moduli;
     const auto largest = largest_square(plan.bits);  // GCC 13 takes what is found for a part of a temporary
-    const plan::RecipeSet& chosen = find_least_set(sets, moduli, largest, k);
-    for (int i = 0; i < chosen.size; ++i) {
-      const std::uint16_t m = moduli.data[chosen.first + i];
-      add_modulus(plan, m, &find_recipe(source.recipes, m));
-    }
+    for (const std::int64_t m : find_least_set(sets, moduli, largest, k)) add_modulus(plan, m, &find_recipe(source.recipes, m));
     return;
   }
   for (const std::uint16_t m : plan.is_complex ? source.complex_listed : source.listed) {
