@@ -56,12 +56,11 @@ py::array encode(const Plan& plan, int count, const Words& words) {
 
 py::array empty_output(const Plan& plan, int count, std::int64_t rows, std::int64_t columns) {
   const std::vector<py::ssize_t> shape{plan.groups_of(count), rows, columns};
-  switch (output_type(plan)) {
-    case OutputType::residue8: return py::array_t<std::uint8_t>(shape);
-    case OutputType::residue32: return py::array_t<std::int32_t>(shape);
-    case OutputType::sum64: break;
+  switch (plan.output_bytes()) {
+    case 1: return py::array_t<std::uint8_t>(shape);
+    case 4: return py::array_t<std::int32_t>(shape);
+    default: return py::array_t<std::int64_t>(shape);
   }
-  return py::array_t<std::int64_t>(shape);
 }
 
 // Planes must be exactly what encode returns for this plan: C-contiguous, three dimensions, the plan's plane type.

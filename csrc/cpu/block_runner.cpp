@@ -84,7 +84,7 @@ void run_blocks(const Plan& plan, int count, const EncodedOperand& a, const Enco
   BlockPlanes planes_a(plan, count, a, shape.kernel, Side::left, shape.rows, shape.inners);
   BlockPlanes planes_b(plan, count, b, shape.kernel, Side::right, shape.columns, shape.inners);
   const Buffer output =
-      allocate_buffer(static_cast<std::int64_t>(plan.groups_of(count)) * shape.rows * shape.columns * output_entry_bytes(plan));
+      allocate_buffer(static_cast<std::int64_t>(plan.groups_of(count)) * shape.rows * shape.columns * plan.output_bytes());
   const Buffer scratch = allocate_buffer(shape.scratch);
   const Buffer joining = allocate_buffer(cpu_join_scratch(plan, shape.rows, shape.columns));
   const std::int64_t width = plan.width();
@@ -113,7 +113,7 @@ void run_blocks(const Plan& plan, int count, const EncodedOperand& a, const Enco
         const StageTimer timer(times, &StageTimes::reconstruct);
         cpu_join_parts(plan, count, rows, columns, output.get(), joining.get());
       }
-      finish({row, rows, column * width, columns * width, output.get()});
+      finish({{row, rows, column * width, columns * width}, output.get()});
     });
   });
 }

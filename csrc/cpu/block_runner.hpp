@@ -43,8 +43,7 @@ class StageTimer {
 };
 
 // What multiply left of a block of the output, for the whole of K.
-struct OutputBlock {
-  std::int64_t row, rows, column, columns;
+struct OutputBlock : ResultBlock {
   const void* output;
 };
 

@@ -22,7 +22,7 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
   return planes_bytes(plan, block.kernel, Side::left, plan.planes_a, block.rows, block.inners) +
          planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
-         outputs * output_entry_bytes(plan) + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
+         outputs * plan.output_bytes() + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
          settling_bytes(accuracy, block.rows, columns, k);
 }
 

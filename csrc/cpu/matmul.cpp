@@ -19,15 +19,6 @@
 namespace ozfp4 {
 namespace {
 
-// Where a product goes, as the caller holds it.
-struct Targets {
-  const Target* first;
-  std::size_t count;
-
-  const Target* begin() const { return first; }
-  const Target* end() const { return first + count; }
-};
-
 // The product over an inner dimension of 0: exact zeros.
 void fill_zero(const Target& target) {
   const double zero = exact_zero(target.rounding);
@@ -40,52 +31,36 @@ void fill_zero(const Target& target) {
 }
 
 // Where the transposed product goes.
-Target turned(const Target& target) {
-  const auto turn = [](const ResultView& x) {
-    return ResultView{x.data, x.type, x.columns, x.rows, x.column_stride, x.row_stride};
-  };
-  return {turn(target.result),
-          target.rounding,
-          turn(target.bound),
-          {target.update.is_asked, target.update.factors, turn(target.update.c)}};
+Target transposed(const Target& target) {
+  const TargetUpdate update{target.update.is_asked, target.update.factors, target.update.c.transposed()};
+  return {target.result.transposed(), target.rounding, target.bound.transposed(), update};
 }
-
-// The operands of a product as its scales see them.
-struct ScaledOperands {
-  const OperandView& a;
-  const Scales& scale_a;
-  const OperandView& b;
-  const Scales& scale_b;
-};
 
 // A block of one target: certify(magnitudes, listed) reconstructs it, and what it lists is settled in `spare` bytes.
 template <class Certify>
 void finish_certified(const ScaledOperands& of, const ResultBlock& block, const Target& target, Accuracy accuracy,
                       Exchanged exchanged, std::int64_t spare, MatmulOutcome& outcome, const Certify& certify) {
-  const auto& [a, scale_a, b, scale_b] = of;
   const bool is_standard = accuracy == Accuracy::standard;
   Listed listed(block.rows, block.columns);
   Buffer magnitudes;  // none where the lines certify all entries
   if (is_standard) {
     const StageTimer timer(outcome.times, &StageTimes::repair);
-    magnitudes = cpu_magnitudes(a, scale_a, b, scale_b, block);
+    magnitudes = cpu_magnitudes(of, block);
   }
   outcome.entries.extend(certify(reinterpret_cast<const std::uint16_t*>(magnitudes.get()), listed));
   const StageTimer timer(outcome.times, &StageTimes::repair);
   if (is_standard) {
-    outcome.entries.extend(
-        cpu_chain(a, scale_a, b, scale_b, block.row, block.column, target, listed, exchanged, std::max<std::int64_t>(0, spare)));
+    outcome.entries.extend(cpu_chain(of, block, target, listed, exchanged, std::max<std::int64_t>(0, spare)));
     return;
   }
-  outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, block.row, block.column, target, listed));
-  outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, block.row, block.column, target, listed,
-                                    std::max<std::int64_t>(0, spare) / thread_count()));
+  outcome.entries.extend(cpu_settle_disjoint(of, block, target, listed));
+  outcome.entries.extend(cpu_repair(of, block, target, listed, std::max<std::int64_t>(0, spare) / thread_count()));
 }
 
 void patch_specials(const ScaledOperands& of, const Target& target, MatmulOutcome& outcome) {
   if (of.scale_a.special_lines + of.scale_b.special_lines == 0) return;
   const StageTimer timer(outcome.times, &StageTimes::reconstruct);
-  cpu_patch_specials(of.a, of.scale_a, of.b, of.scale_b, target);
+  cpu_patch_specials(of, target);
 }
 
 void note_scales(const Scales& scale_a, const Scales& scale_b, MatmulOutcome& outcome) {
@@ -108,15 +83,15 @@ WordWays ways_of(const MatmulOptions& options, int bits, std::int64_t rows, std:
 // The product in words, where these serve it.
 bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const Targets& targets,
                        const MatmulOptions& options, const ScaleRequest& request, const WordWays& ways, MatmulOutcome& outcome) {
-  const bool turns = is_turned(a.outer, b.outer);
-  const OperandView &left = turns ? b : a, &right = turns ? a : b;
+  const bool is_transposed = is_better_transposed(a.outer, b.outer);
+  const OperandView &left = is_transposed ? b : a, &right = is_transposed ? a : b;
   if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
   check_thread_setting();  // by one thread the number of threads need not be known, but nonsense is refused
   WordProduct product(left, right, request, ways, options.workspace_limit, outcome.times);
-  const auto own = [turns](const Target& target) { return turns ? turned(target) : target; };
+  const auto own = [is_transposed](const Target& target) { return is_transposed ? transposed(target) : target; };
   const Target first = own(*targets.first);
   if (!product.multiply(options.promise, targets.count == 1 ? &first : nullptr)) return false;
-  const Exchanged exchanged = !options.is_exchanged ? Exchanged::none : turns ? Exchanged::rows : Exchanged::columns;
+  const Exchanged exchanged = !options.is_exchanged ? Exchanged::none : is_transposed ? Exchanged::rows : Exchanged::columns;
   const ScaledOperands of{left, product.scales_a(), right, product.scales_b()};
   const Promise& promise = options.promise;
   for (const Target& asked : targets) {
@@ -139,7 +114,7 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
     outcome.in_words = {1, product.residues(), 2 + product.residues()};
   }
   outcome.workspace = product.workspace();
-  turns ? note_scales(of.scale_b, of.scale_a, outcome) : note_scales(of.scale_a, of.scale_b, outcome);
+  is_transposed ? note_scales(of.scale_b, of.scale_a, outcome) : note_scales(of.scale_a, of.scale_b, outcome);
   if (options.progress) options.progress(1.0);
   return true;
 }
@@ -177,7 +152,7 @@ class Product {
     b.planes = planes_of(prepared_b_);
     spare_ = options_.workspace_limit - shape.bytes;
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
-      for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
+      for (const Target& target : targets) finish(block, target.part(block));
     });
     for (const Target& target : targets) patch_specials(of_, target, outcome_);
     outcome_.by_planes = {1, plan_.has_moduli() ? count_ : 0, plan_.products_of(count_)};
@@ -202,9 +177,8 @@ class Product {
       return cpu_reconstruct(residues_, count_, block.output, scale_a_.shift.data() + block.row,
                              scale_b_.shift.data() + block.column, target.result);
     }
-    finish_certified(of_, {block.row, block.rows, block.column, block.columns}, target, options_.promise.accuracy,
-                     options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_, outcome_,
-                     [&](const std::uint16_t* magnitudes, Listed& listed) {
+    finish_certified(of_, block, target, options_.promise.accuracy, options_.is_exchanged ? Exchanged::columns : Exchanged::none,
+                     spare_, outcome_, [&](const std::uint16_t* magnitudes, Listed& listed) {
                        const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
                        return cpu_reconstruct_certified(residues_, count_, block.output, options_.promise, a_.inner,
                                                         {scale_a_, block.row}, {scale_b_, block.column}, magnitudes, target,
@@ -227,8 +201,10 @@ class Product {
   std::int64_t spare_ = 0;
 };
 
-MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Targets& targets,
-                       const MatmulOptions& options) {
+}  // namespace
+
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Targets& targets,
+                         const MatmulOptions& options) {
   const DefaultFpMode mode;
   MatmulOutcome outcome;
   outcome.times.are_asked = options.wants_times;
@@ -260,18 +236,6 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.accuracy);
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;
-}
-
-}  // namespace
-
-MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
-                         const MatmulOptions& options) {
-  return multiply(plan, a, b, {targets.data(), targets.size()}, options);
-}
-
-MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Target& target,
-                         const MatmulOptions& options) {
-  return multiply(plan, a, b, {&target, 1}, options);
 }
 
 void WayOutcome::extend(const WayOutcome& other) {

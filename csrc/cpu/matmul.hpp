@@ -28,6 +28,18 @@ struct WayOutcome {
   void extend(const WayOutcome& other);
 };
 
+// Where a product goes, as the caller holds it.
+struct Targets {
+  Targets(const Target& only) : first(&only), count(1) {}
+  Targets(const std::vector<Target>& all) : first(all.data()), count(all.size()) {}
+
+  const Target* begin() const { return first; }
+  const Target* end() const { return first + count; }
+
+  const Target* first;
+  std::size_t count;
+};
+
 struct MatmulOutcome {
   WayOutcome by_planes, in_words, by_limbs;
   int limbs = 0;  // the most of any product by limbs
@@ -64,10 +76,7 @@ struct MatmulOptions {
 // says, and results of even columns; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
 // roundings are to nearest unless the accuracy is correct; what is prepared is so by this plan, for its side, this accuracy and
 // precision.
-MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
-                         const MatmulOptions& options);
-// The same of one target.
-MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Target& target,
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Targets& targets,
                          const MatmulOptions& options);
 
 }  // namespace ozfp4

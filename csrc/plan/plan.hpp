@@ -75,6 +75,8 @@ struct Plan {
   int products() const { return static_cast<int>(terms.size()); }
   int products_of(int count) const;  // of the first `count` moduli, or groups that have none
   bool has_moduli() const { return scheme == Scheme::two; }
+  // Bytes of an entry that multiply leaves on a CPU: of a residue in [0, m), or of a sum of digits or INT8 products.
+  int output_bytes() const { return has_moduli() ? alphabet.residue_bytes : 8; }
   // Entries of an operand along K for one of a plane, columns of the result for one of an output, and groups of a modulus.
   int width() const { return is_complex ? kPair : 1; }
   // Moduli, or groups that have none; what a `count` of them counts, and how many groups those are.

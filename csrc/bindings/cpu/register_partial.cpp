@@ -83,7 +83,7 @@ class Pieces {
 
   int count() const { return count_; }
   int groups() const { return plan_->groups_of(count_); }
-  std::int64_t entry_bytes() const { return output_entry_bytes(*plan_); }
+  std::int64_t entry_bytes() const { return plan_->output_bytes(); }
 
   // Whether the lines certify all entries of their product, see arith/accuracy/certificate.hpp; false says nothing.
   bool certain() const {

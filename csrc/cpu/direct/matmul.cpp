@@ -32,7 +32,7 @@ void store_tile(const Word* sums, const ResultView& result, std::int64_t row, st
   const std::int64_t rows = std::min(kSumRows, result.rows - row);
   const std::int64_t columns = std::min(kSumColumns, result.columns - column);
   for (std::int64_t i = 0; i < rows; ++i) {
-    char* address = result.data + (row + i) * result.row_stride + column * result.column_stride;
+    char* address = result.at(row + i, column);
     for (std::int64_t j = 0; j < columns; ++j, address += result.column_stride) {
       std::uint64_t sum = static_cast<std::uint64_t>(static_cast<std::make_signed_t<Word>>(sums[i * kSumColumns + j]));
       if (accumulate) sum += static_cast<std::uint64_t>(load<T>(address));
@@ -105,7 +105,7 @@ class DirectProduct {
     const std::int64_t own = std::clamp<std::int64_t>(block.rows - first, 0, count);
     Word* const out = panels_a_ + first * k;
     std::fill_n(out + own * k, (count - own) * k, Word(0));
-    const char* const origin = a_.data + (row + first) * a_.outer_stride + inner * a_.inner_stride;
+    const char* const origin = a_.at(row + first, inner);
     with_integer(a_.type, [&](auto zero) {
       const auto put = [&](std::int64_t i, std::int64_t p) {
         out[i * k + p] = static_cast<Word>(load<decltype(zero)>(origin + i * a_.outer_stride + p * a_.inner_stride));
@@ -134,10 +134,7 @@ class DirectProduct {
   template <class T>
   void multiply_task(std::int64_t own_row, std::int64_t own_column, std::int64_t row, std::int64_t column, bool accumulate,
                      const DirectShape& block) {
-    ResultView part = result_;
-    part.data += row * part.row_stride + column * part.column_stride;
-    part.rows = block.rows;
-    part.columns = block.columns;
+    const ResultView part = result_.part({row, block.rows, column, block.columns});
     Word sums[kSumRows * kSumColumns];
     for (std::int64_t j = own_column; j < std::min(own_column + kTaskColumns, block.columns); j += kSumColumns) {
       for (std::int64_t i = own_row; i < std::min(own_row + kTaskRows, block.rows); i += kSumRows) {
@@ -194,8 +191,7 @@ void add_products(const OperandView& lines, const OperandView& vector, std::int6
     });
     if (!is_dense) load_tile(lines, outer, outers, k, n, tile);
     for (std::int64_t o = 0; o < outers; ++o) {
-      const char* line = is_dense ? lines.data + (outer + o) * lines.outer_stride + k * lines.inner_stride
-                                  : reinterpret_cast<const char*>(tile + o * kTilePitch);
+      const char* line = is_dense ? lines.at(outer + o, k) : reinterpret_cast<const char*>(tile + o * kTilePitch);
       sums[o] += dot(T(), line, y, n);
     }
   }
@@ -302,7 +298,7 @@ bool DirectMatmul::prepare(std::int64_t workspace_limit) {
   if (is_empty()) return true;
   // What takes no workspace is refused as the rest is: of the blocks of a larger product, all are written or none.
   if (is_thin()) return choose_direct_shape(1, 1, 1, outcome_.word_bits / 8, workspace_limit).has_value();
-  is_swapped_ = is_turned(m_, n_);
+  is_swapped_ = is_better_transposed(m_, n_);
   const auto shape =
       choose_direct_shape(is_swapped_ ? n_ : m_, is_swapped_ ? m_ : n_, k_, outcome_.word_bits / 8, workspace_limit);
   if (!shape) return false;
@@ -339,10 +335,7 @@ void DirectMatmul::multiply_lines(const OperandView& a, const OperandView& b, co
       OperandView vector = b;
       vector.data += line * b.outer_stride;
       vector.outer = 1;
-      ResultView column = result;
-      column.data += line * result.column_stride;
-      column.columns = 1;
-      multiply_vector(a, vector, column);
+      multiply_vector(a, vector, result.part({0, result.rows, line, 1}));
     }
     if (progress) progress(static_cast<double>(line + 1) / static_cast<double>(b.outer));
   }
@@ -355,15 +348,14 @@ void DirectMatmul::multiply(const OperandView& a, const OperandView& b, const Re
     put_zeros(result);
     return;
   }
-  const ResultView across{result.data, result.type, result.columns, result.rows, result.column_stride, result.row_stride};
   const OperandView &left = is_swapped_ ? b : a, &right = is_swapped_ ? a : b;
-  const ResultView& turned = is_swapped_ ? across : result;
+  const ResultView own = is_swapped_ ? result.transposed() : result;
   if (is_thin()) {
-    multiply_lines(left, right, turned, progress);
+    multiply_lines(left, right, own, progress);
   } else if (outcome_.word_bits == 32) {
-    multiply_blocks<std::uint32_t>(left, right, turned, progress);
+    multiply_blocks<std::uint32_t>(left, right, own, progress);
   } else {
-    multiply_blocks<std::uint64_t>(left, right, turned, progress);
+    multiply_blocks<std::uint64_t>(left, right, own, progress);
   }
   if (modulus_ != 0) {
     const StageTimer timer(outcome_.times, &StageTimes::reconstruct);

@@ -105,8 +105,7 @@ void encode_lines(const Plan& plan, const Plan& entries, int count, const Operan
     const std::int64_t outers = std::min(kTileOuter, outer_end - outer);
     for (std::int64_t inner = 0; inner < block.inners; inner += kTileInner) {
       const std::int64_t inners = std::min(kTileInner, block.inners - inner);
-      const char* first =
-          operand.data + (block.outer0 + outer) * operand.outer_stride + (block.inner0 + inner) * operand.inner_stride;
+      const char* first = operand.at(block.outer0 + outer, block.inner0 + inner);
       if (!is_plain) load_tile(operand, block.outer0 + outer, outers, block.inner0 + inner, inners, tile.data());
       for (std::int64_t o = 0; o < outers; ++o) {
         const T* line = is_plain ? reinterpret_cast<const T*>(first + o * operand.outer_stride) : tile.data() + o * kTilePitch;

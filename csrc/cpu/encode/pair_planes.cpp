@@ -6,7 +6,6 @@
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "plan/output_type.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -125,11 +124,11 @@ void PairPlanes::write(std::int64_t n, void* planes, std::int64_t pitch) const {
 }
 
 std::int64_t cpu_join_scratch(const Plan& plan, std::int64_t rows, std::int64_t columns) {
-  return plan.is_complex ? kPair * rows * columns * output_entry_bytes(plan) : 0;
+  return plan.is_complex ? kPair * rows * columns * plan.output_bytes() : 0;
 }
 
 void cpu_join_parts(const Plan& plan, int count, std::int64_t rows, std::int64_t columns, void* output, void* scratch) {
-  if (output_type(plan) == OutputType::residue8) {
+  if (plan.output_bytes() == 1) {
     join_parts<std::uint8_t, float>(plan, count, rows * columns, static_cast<std::uint8_t*>(output),
                                     static_cast<std::uint8_t*>(scratch));
   } else {

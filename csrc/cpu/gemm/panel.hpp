@@ -16,7 +16,7 @@ template <class T, std::int64_t Lines, class To, class Convert>
 void write_panel(const OperandView& view, std::int64_t outer, std::int64_t count, std::int64_t inner, std::int64_t inners,
                  To* panel, const Convert& convert, std::int64_t flip = 0) {
   constexpr std::int64_t run = 64;  // entries along K, of which those of all lines stay in the first-level cache
-  const char* origin = view.data + outer * view.outer_stride + inner * view.inner_stride;
+  const char* origin = view.at(outer, inner);
   if (count < Lines) std::fill_n(panel, inners * Lines, To(0));
   const auto put = [&](std::int64_t k, std::int64_t line) {
     panel[(k ^ flip) * Lines + line] = convert(load<T>(origin + k * view.inner_stride + line * view.outer_stride));

@@ -11,7 +11,7 @@ namespace ozfp4 {
 inline constexpr std::int64_t kSumRows = 4, kSumColumns = 32;
 
 // Whether the transposed product has fewer tiles: few columns are better rows.
-inline bool is_turned(std::int64_t m, std::int64_t n) {
+inline bool is_better_transposed(std::int64_t m, std::int64_t n) {
   const auto padded = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(round_up(rows, kSumRows)) * static_cast<double>(round_up(columns, kSumColumns));
   };

@@ -133,11 +133,7 @@ IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const 
   run_blocks(plan, count, {a, {nullptr, norms_a.bits}}, {b, {nullptr, norms_b.bits}}, shape, outcome.times, progress,
              [&](const OutputBlock& block) {
                const StageTimer timer(outcome.times, &StageTimes::reconstruct);
-               IntegerTarget part = target;
-               part.result.data += block.row * part.result.row_stride + block.column * part.result.column_stride;
-               part.result.rows = block.rows;
-               part.result.columns = block.columns;
-               outcome.overflows += reconstruct(plan, count, block.output, part);
+               outcome.overflows += reconstruct(plan, count, block.output, {target.result.part(block), target.modulus});
              });
   outcome.moduli_used = plan.has_moduli() ? count : 0;
   outcome.products = plan.products_of(count);

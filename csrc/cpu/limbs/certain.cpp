@@ -48,8 +48,7 @@ EntryCounts CertainLimbs::counts() const {
 bool CertainLimbs::round(std::int64_t row, std::int64_t column, const TileSums& sums) {
   const ResultView& result = target_.result;
   const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
-  char* data = result.data + row * result.row_stride + column * result.column_stride;
-  const RoundedTile tile{rows_.shift(row), columns_.shift(column), rows, columns, data, result.row_stride, result.column_stride};
+  const RoundedTile tile{rows_.shift(row), columns_.shift(column), result.part({row, rows, column, columns})};
   const unsigned finite_rows = rows_.finite(row, rows), finite = columns_.finite(column, columns);
   if (rows_.is_exact(row) && columns_.is_exact(column)) {
     if (!round_diagonals(sums, tile)) return false;

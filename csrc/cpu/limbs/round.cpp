@@ -15,7 +15,6 @@
 
 #include "arith/limbs/signed_bytes.hpp"
 #include "cpu/runtime/avx512.hpp"
-#include "cpu/runtime/matrix_view.hpp"
 
 #define OZFP4_TARGET OZFP4_AVX512_BYTES
 #include "cpu/crt/round_odd.hpp"
@@ -54,60 +53,33 @@ OZFP4_INLINE __m512i beside(__m512i low, __m512i high) {
 
 OZFP4_INLINE __m512i diagonal(const std::int32_t* row, int d) { return _mm512_load_si512(row + d * kDiagonalSums); }
 
-// What is above the words' diagonals: that of nine limbs. Where there are none of a word either it is what is carried.
-template <int Count>
-OZFP4_INLINE void add_last(const std::int32_t* row, Row& own) {
-  static_assert(Count <= 4 * kWords + 1);
+// Diagonals one after the other, each less than 2^30; or, where pairs_fit, two of them as one number of 32 bits.
+template <int Count, bool Pairs>
+OZFP4_INLINE void carry(const std::int32_t* row, Row& own) {
+  constexpr int together = Pairs ? 2 : 1, digits = 4 / together;
+  own.above = _mm512_setzero_si512();
+#pragma GCC unroll 4
+  for (int i = 0; i < kWords; ++i) {
+    if (4 * i >= Count) {
+      own.word[i] = own.above;
+      own.above = _mm512_srai_epi32(own.above, 31);
+      continue;
+    }
+    __m512i digit[digits];
+#pragma GCC unroll 4
+    for (int h = 0; h < digits; ++h) {
+      const int d = 4 * i + together * h;
+      digit[h] = d < Count ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
+      if (Pairs && d + 1 < Count) digit[h] = _mm512_add_epi32(digit[h], times_256(diagonal(row, d + 1)));
+      own.above = _mm512_srai_epi32(digit[h], 8 * together);
+    }
+    if constexpr (Pairs)
+      own.word[i] = beside<16>(digit[0], digit[1]);
+    else
+      own.word[i] = beside<16>(beside<8>(digit[0], digit[1]), beside<8>(digit[2], digit[3]));
+  }
+  static_assert(Count <= 4 * kWords + 1, "above the words there is one diagonal at most, that of nine limbs");
   if (Count > 4 * kWords) own.above = _mm512_add_epi32(own.above, diagonal(row, 4 * kWords));
-}
-OZFP4_INLINE void carry_word(int i, Row& own) {
-  own.word[i] = own.above;
-  own.above = _mm512_srai_epi32(own.above, 31);
-}
-
-// Diagonals one after the other. Precondition: |D_d| <= 2^30.
-template <int Count>
-OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
-  own.above = _mm512_setzero_si512();
-#pragma GCC unroll 4
-  for (int i = 0; i < kWords; ++i) {
-    if (4 * i >= Count) {
-      carry_word(i, own);
-      continue;
-    }
-    __m512i digit[4];
-#pragma GCC unroll 4
-    for (int h = 0; h < 4; ++h) {
-      const int d = 4 * i + h;
-      digit[h] = d < Count ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
-      own.above = _mm512_srai_epi32(digit[h], 8);
-    }
-    own.word[i] = beside<16>(beside<8>(digit[0], digit[1]), beside<8>(digit[2], digit[3]));
-  }
-  add_last<Count>(row, own);
-}
-
-// Two diagonals as one number of 32 bits. Precondition: pairs_fit.
-template <int Count>
-OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
-  own.above = _mm512_setzero_si512();
-#pragma GCC unroll 4
-  for (int i = 0; i < kWords; ++i) {
-    if (4 * i >= Count) {
-      carry_word(i, own);
-      continue;
-    }
-    __m512i digit[2];
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; ++h) {
-      const int d = 4 * i + 2 * h;
-      digit[h] = d < Count ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
-      if (d + 1 < Count) digit[h] = _mm512_add_epi32(digit[h], times_256(diagonal(row, d + 1)));
-      own.above = _mm512_srai_epi32(digit[h], 16);
-    }
-    own.word[i] = beside<16>(digit[0], digit[1]);
-  }
-  add_last<Count>(row, own);
 }
 
 // 64-bit lanes as unpacking 32-bit ones leaves them: of 0 to 15 the first half has 0, 1, 4, 5 and so on, the second the others.
@@ -171,8 +143,8 @@ OZFP4_INLINE __mmask8 is_within(const Window& x, __m512d error, __m512d lower) {
 class Line {
  public:
   OZFP4_INLINE explicit Line(const RoundedTile& tile)
-      : stride_(tile.column_stride), columns_(tile.columns), is_dense_(stride_ == sizeof(double)) {
-    const unsigned ones = (1u << tile.columns) - 1;
+      : stride_(tile.result.column_stride), columns_(tile.result.columns), is_dense_(stride_ == sizeof(double)) {
+    const unsigned ones = (1u << tile.result.columns) - 1;
     left_ = static_cast<__mmask8>(ones & 0xFF), right_ = static_cast<__mmask8>(ones >> 8);
   }
 
@@ -256,19 +228,16 @@ OZFP4_TARGET bool round_tile(const TileSums& sums, const RoundedTile& tile, cons
   const __m512i most_units = _mm512_set1_epi64(2 * (most_of_lower(sums.limbs, sums.inner) / 1024 + 2));
   // Halves, back in order.
   const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  const auto columns = static_cast<__mmask16>((1u << tile.columns) - 1);
+  const auto columns = static_cast<__mmask16>((1u << tile.result.columns) - 1);
   const __m512i shifts = _mm512_maskz_loadu_epi32(columns, tile.column_shift);
   const Halves of_columns = widen(_mm512_sub_epi32(_mm512_set1_epi32(kDoubleBias + 64 + 8 * lower), shifts));
   const Line line(tile);
   const std::int32_t* row_shift = tile.row_shift;
-  char* to = tile.data;
+  char* to = tile.result.data;
   unsigned doubts[kHalves] = {};
-  for (std::int64_t row = 0, rows = tile.rows, step = tile.row_stride; row < rows; ++row, to += step) {
+  for (std::int64_t row = 0, rows = tile.result.rows, step = tile.result.row_stride; row < rows; ++row, to += step) {
     Row own;
-    if constexpr (Pairs)
-      carry_in_pairs<Count>(from + row * kPanelLines, own);
-    else
-      carry_singly<Count>(from + row * kPanelLines, own);
+    carry<Count, Pairs>(from + row * kPanelLines, own);
     const __m512i of_row = _mm512_set1_epi64(row_shift[row]);
     Halves scale{{_mm512_sub_epi64(of_columns.of[0], of_row), _mm512_sub_epi64(of_columns.of[1], of_row)}};
     if constexpr (may_be_long) {
@@ -351,7 +320,7 @@ OZFP4_TARGET void round_diagonals_certain(const TileSums& sums, const RoundedTil
   const bool is_all = sums.diagonals == Diagonals::all;
   const auto most = static_cast<double>(most_of_lower(sums.limbs, sums.inner));
   const double lower = is_all ? 0.0 : std::ldexp(most, 8 * lower_diagonals(sums.limbs));
-  const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.columns) - 1), lower);
+  const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.result.columns) - 1), lower);
   round_all<Test::error, Test::both>(sums, tile, &errors, &found);
 }
 

@@ -2,10 +2,10 @@
 // of what join_diagonals leaves, without the three numbers in between.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "cpu/limbs/shape.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4 {
 
@@ -15,13 +15,11 @@ inline constexpr int kMostLimbBits = 153;
 inline constexpr std::int32_t kLeastLimbExponent = -1022 + 63, kMostLimbExponent = 1023 - kMostLimbBits;
 static_assert(2 * kMostLimbCapacity + 12 < kMostLimbBits && kMostLimbInner == 1 << 12);
 
-// One tile of results, or the part of it that there is: at most kPanelLines rows and columns, strides in bytes. Shifts are those
-// of the integers of its rows and columns, as they are raised.
+// One tile of results in double precision, or the part of it that there is: at most kPanelLines rows and columns. Shifts are
+// those of the integers of its rows and columns, as they are raised.
 struct RoundedTile {
   const std::int32_t *row_shift, *column_shift;
-  std::int64_t rows, columns;
-  char* data;
-  std::ptrdiff_t row_stride, column_stride;
+  ResultView result;
 };
 
 // The sums of one tile's diagonals as multiply leaves them, [diagonal][row][column], aligned to 64 bytes: of `inner` products of

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "cpu/bytes/kernels/kernel.hpp"
-#include "plan/output_type.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

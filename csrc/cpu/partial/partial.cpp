@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "cpu/multiply/multiply.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
@@ -26,7 +25,7 @@ void add_modulo(T* sum, const T* part, std::int64_t n, std::uint32_t modulus) {
 void cpu_residues(const Plan& plan, int count, const EncodedOperand& a, const EncodedOperand& b, std::int64_t workspace_limit,
                   void* output) {
   const std::int64_t rows = a.view.outer, columns = b.view.outer, inner = a.view.inner;
-  const std::int64_t entry = output_entry_bytes(plan), groups = plan.groups_of(count);
+  const std::int64_t entry = plan.output_bytes(), groups = plan.groups_of(count);
   if (rows == 0 || columns == 0) return;
   if (inner == 0) {
     std::memset(output, 0, static_cast<std::size_t>(groups * rows * columns * entry));
@@ -49,7 +48,7 @@ void cpu_add_residues(const Plan& plan, int count, std::int64_t entries, void* s
   for (int g = 0; g < plan.groups_of(count); ++g) {
     const auto modulus = static_cast<std::uint32_t>(plan.groups[static_cast<std::size_t>(g)].modulus);
     const std::int64_t first = g * entries;
-    if (output_type(plan) == OutputType::residue8) {
+    if (plan.output_bytes() == 1) {
       add_modulo(static_cast<std::uint8_t*>(sum) + first, static_cast<const std::uint8_t*>(part) + first, entries, modulus);
     } else {
       add_modulo(static_cast<std::uint32_t*>(sum) + first, static_cast<const std::uint32_t*>(part) + first, entries, modulus);

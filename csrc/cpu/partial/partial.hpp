@@ -12,8 +12,8 @@
 
 namespace ozfp4 {
 
-// output[group][row][column] of the first `count` moduli, in the entries of output_type. Precondition: as cpu_matmul, of a plan
-// with moduli that is not complex; equal inner dimensions, 0 among them. Throws WorkspaceError.
+// output[group][row][column] of the first `count` moduli, in entries of plan.output_bytes(). Precondition: as cpu_matmul, of a
+// plan with moduli that is not complex; equal inner dimensions, 0 among them. Throws WorkspaceError.
 void cpu_residues(const Plan& plan, int count, const EncodedOperand& a, const EncodedOperand& b, std::int64_t workspace_limit,
                   void* output);
 

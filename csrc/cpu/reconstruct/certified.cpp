@@ -10,14 +10,6 @@
 namespace ozfp4 {
 namespace {
 
-ResultView part_of(const ResultView& whole, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
-  ResultView part = whole;
-  if (whole.data != nullptr) part.data += row * whole.row_stride + column * whole.column_stride;
-  part.rows = rows;
-  part.columns = columns;
-  return part;
-}
-
 // The bound of an entry, by the integer that its error is.
 template <int Words, class T>
 double bound_of_wide(const LineRecord& row, const LineRecord& column, int exponent, T value, const Target& target) {
@@ -50,12 +42,11 @@ void put_bounds(const BlockLines& rows, const BlockLines& columns, const Target&
   const LineRecord& own = rows.records[row];
   for (int i = 0; i < n; ++i) {
     if ((listed >> i & 1) != 0) continue;
-    double bound = std::numeric_limits<double>::infinity();
     if (rows.special[row] == kFinite && columns.special[column + i] == kFinite) {
-      bound = bound_of(own, columns.records[column + i], exponent[i], value[i], target);
-      counts.largest_bound = std::max(counts.largest_bound, bound);
+      target.put_bound(row, column + i, bound_of(own, columns.records[column + i], exponent[i], value[i], target), counts);
+    } else {
+      put(target.bound, row, column + i, std::numeric_limits<double>::infinity());
     }
-    put(target.bound, row, column + i, bound);
   }
 }
 template void put_bounds(const BlockLines&, const BlockLines&, const Target&, std::int64_t, std::int64_t, int,
@@ -63,17 +54,14 @@ template void put_bounds(const BlockLines&, const BlockLines&, const Target&, st
 template void put_bounds(const BlockLines&, const BlockLines&, const Target&, std::int64_t, std::int64_t, int,
                          const std::int32_t*, const float*, std::uint64_t, EntryCounts&);
 
-Target Target::part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
-  return {part_of(result, row, rows, column, columns),
-          rounding,
-          part_of(bound, row, rows, column, columns),
-          {update.is_asked, update.factors, part_of(update.c, row, rows, column, columns)}};
+Target Target::part(const ResultBlock& block) const {
+  const TargetUpdate own{update.is_asked, update.factors, update.c.part(block)};
+  return {result.part(block), rounding, bound.part(block), own};
 }
 
 double TargetUpdate::addend(std::int64_t row, std::int64_t column) const {
   if (c.data == nullptr) return 0.0;
-  const char* address = c.data + row * c.row_stride + column * c.column_stride;
-  return with_float(c.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
+  return with_float(c.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(c.at(row, column))); });
 }
 
 void TargetUpdate::addends(std::int64_t row, std::int64_t column, int n, double* to) const {
@@ -81,9 +69,8 @@ void TargetUpdate::addends(std::int64_t row, std::int64_t column, int n, double*
     std::fill_n(to, n, 0.0);
     return;
   }
-  const char* address = c.data + row * c.row_stride + column * c.column_stride;
   with_float(c.type, [&](auto zero) {
-    for (int i = 0; i < n; ++i) to[i] = static_cast<double>(load<decltype(zero)>(address + i * c.column_stride));
+    for (int i = 0; i < n; ++i) to[i] = static_cast<double>(load<decltype(zero)>(c.at(row, column + i)));
   });
 }
 

@@ -1,7 +1,9 @@
 // Stage 4 for results that promise more than the scaled product: which entries are kept, and which are listed for repair.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "arith/accuracy/certificate.hpp"
@@ -9,6 +11,7 @@
 #include "arith/update/update.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
@@ -33,6 +36,30 @@ struct TargetUpdate {
   void addends(std::int64_t row, std::int64_t column, int n, double* to) const;
 };
 
+// How many entries rest on what; those of special lines on nothing of it.
+struct EntryCounts {
+  std::int64_t exact = 0;
+  std::int64_t depth = 0, magnitude = 0, chains = 0;   // in "standard": by certificate, and without one
+  std::int64_t result = 0, pairs = 0, exact_sums = 0;  // in "correct": by the rounding test, and without it
+  double largest_bound = 0;                            // where bounds are wanted
+
+  void extend(const EntryCounts& other);
+};
+
+// The counts of all ranges of a loop: body(begin, end, counts).
+template <class Body>
+EntryCounts count_over(std::int64_t count, std::int64_t grain, const Body& body) {
+  EntryCounts total;
+  std::mutex lock;
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    EntryCounts counts;
+    body(begin, end, counts);
+    const std::lock_guard<std::mutex> hold(lock);
+    total.extend(counts);
+  });
+  return total;
+}
+
 // Where a product goes, in which direction it is rounded, where bounds of its errors go (float64; data null: nowhere), and what
 // it is added to.
 struct Target {
@@ -42,20 +69,15 @@ struct Target {
   TargetUpdate update{};
 
   bool has_bound() const { return bound.data != nullptr; }
+  // Precondition: bounds are wanted.
+  void put_bound(std::int64_t row, std::int64_t column, double value, EntryCounts& counts) const {
+    counts.largest_bound = std::max(counts.largest_bound, value);
+    put(bound, row, column, value);
+  }
   // The entry of a product that is exactly 0.
   double of_zero(std::int64_t row, std::int64_t column) const;
   // The part of it that a block of the output fills.
-  Target part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const;
-};
-
-// How many entries rest on what; those of special lines on nothing of it.
-struct EntryCounts {
-  std::int64_t exact = 0;
-  std::int64_t depth = 0, magnitude = 0, chains = 0;   // in "standard": by certificate, and without one
-  std::int64_t result = 0, pairs = 0, exact_sums = 0;  // in "correct": by the rounding test, and without it
-  double largest_bound = 0;                            // where bounds are wanted
-
-  void extend(const EntryCounts& other);
+  Target part(const ResultBlock& block) const;
 };
 
 // The entries of a block that are left to repair: a bit each, in words of 64 columns, row-major.

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "cpu/crt/lanes.hpp"
 #include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/kept.hpp"
-#include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
 
@@ -153,18 +151,12 @@ class CertifiedBlock {
   }
 
   EntryCounts run() {
-    EntryCounts total;
-    std::mutex lock;
     const std::int64_t columns = target_.result.columns, grain = std::max<std::int64_t>(1, kCertifiedGrain / columns);
-    parallel_for(target_.result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
-      EntryCounts counts;
+    return count_over(target_.result.rows, grain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
       for (std::int64_t row = begin; row < end; ++row) {
         for (std::int64_t column = 0; column < columns; column += kLanes) group(row, column, counts);
       }
-      const std::lock_guard<std::mutex> hold(lock);
-      total.extend(counts);
     });
-    return total;
   }
 
  private:
@@ -203,7 +195,7 @@ class CertifiedBlock {
       if (promise_.accuracy == Accuracy::standard) listed = list_uncertified(row, column, n, counts);
     }
     listed_.word(row, column / kLanes) = listed;
-    char* address = target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride;
+    char* address = target_.result.at(row, column);
     if (!target_.update.is_asked) {
       store_line(address, target_.result.column_stride, lanes.value, n);
     } else {

@@ -11,7 +11,6 @@
 #include "cpu/crt/lanes.hpp"
 #include "cpu/crt/number_crt.hpp"
 #include "cpu/crt/round_bytes.hpp"
-#include "cpu/multiply/multiply.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 
@@ -41,7 +40,7 @@ class Integers {
     }
     constants_ = make_crt_constants<Words>(first_moduli(plan, count));
     most_bits_ = wide_bit_length(constants_.product.half);
-    if (output_type(plan) == OutputType::residue32) {
+    if (plan.output_bytes() == 4) {
       numbers_ = make_number_crt(constants_, first_moduli(plan, count));
     } else if constexpr (Words == kUsualWords) {
       if (can_round_bytes()) signed_columns_ = make_signed_columns(constants_);
@@ -136,7 +135,7 @@ class Integers {
     for (int i = 0; i < count_; ++i) {
       const std::uint32_t* weight = constants_.weight[static_cast<std::size_t>(i)].word;
       const std::int64_t at = plan_.groups_of(i) * entries_ + first;
-      if (output_type(plan_) == OutputType::residue8) {
+      if (plan_.output_bytes() == 1) {
         add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, sums);
       } else {
         add_columns(static_cast<const std::uint32_t*>(output_) + at, n, weight, sums);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "cpu/multiply/multiply.hpp"
 #include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/scale/scale.hpp"
@@ -22,7 +21,6 @@ void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, s
 // Overwrites the rows and columns of the result whose operand holds a NaN or an infinity with what IEEE arithmetic gives:
 // NaN where a NaN, infinity times zero, or infinities of both signs take part, else the signed infinity; then what these and
 // the factors of an update give with C.
-void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                        const Target& target);
+void cpu_patch_specials(const ScaledOperands& of, const Target& target);
 
 }  // namespace ozfp4

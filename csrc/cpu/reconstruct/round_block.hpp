@@ -19,8 +19,7 @@ void for_runs(const ResultView& result, const Body& body) {
   parallel_for(result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t column = 0; column < result.columns; column += kLanes) {
-        body(row, column, static_cast<int>(std::min<std::int64_t>(kLanes, result.columns - column)),
-             result.data + row * result.row_stride + column * result.column_stride);
+        body(row, column, static_cast<int>(std::min<std::int64_t>(kLanes, result.columns - column)), result.at(row, column));
       }
     }
   });

@@ -9,8 +9,7 @@ namespace ozfp4 {
 namespace {
 
 double entry(const OperandView& view, std::int64_t outer, std::int64_t inner) {
-  const char* address = view.data + outer * view.outer_stride + inner * view.inner_stride;
-  return with_float(view.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
+  return with_float(view.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(view.at(outer, inner))); });
 }
 
 // The sum of the products that the infinities of one line (at `places`) take part in: an infinity or NaN. The other
@@ -51,8 +50,8 @@ double join(double x, double y) {
 
 }  // namespace
 
-void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                        const Target& target) {
+void cpu_patch_specials(const ScaledOperands& of, const Target& target) {
+  const auto& [a, scale_a, b, scale_b] = of;
   const ResultView& result = target.result;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::int64_t> special_columns;

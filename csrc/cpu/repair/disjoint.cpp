@@ -88,7 +88,7 @@ std::vector<Listed::Place> candidates(const Listed& listed, const LineRecord* ro
 }
 
 // The lines of a block and what is to become of their listed entries.
-struct Block {
+struct ListedBlock {
   std::vector<Listed::Place> places;
   Masks rows, columns;
   const Target& target;
@@ -96,7 +96,7 @@ struct Block {
 };
 
 // Of one word: the entries that are disjoint are stored and leave the list.
-void settle_word(const Block& block, Listed::Place place, EntryCounts& counts) {
+void settle_word(const ListedBlock& block, Listed::Place place, EntryCounts& counts) {
   std::uint64_t& word = block.listed.word(place.row, place.index);
   for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
     const std::int64_t column = place.index * kWordBits + __builtin_ctzll(rest);
@@ -109,8 +109,7 @@ void settle_word(const Block& block, Listed::Place place, EntryCounts& counts) {
     const double bound = with_float(block.target.result.type, [&](auto zero) {
       return rounding_bound(static_cast<decltype(zero)>(value), block.target.rounding);
     });
-    counts.largest_bound = std::max(counts.largest_bound, bound);
-    put(block.target.bound, place.row, column, bound);
+    block.target.put_bound(place.row, column, bound, counts);
   }
 }
 
@@ -120,11 +119,10 @@ std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_
   return (rows + columns) * words_of_line(k) * static_cast<std::int64_t>(sizeof(std::uint64_t));
 }
 
-EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                                std::int64_t row, std::int64_t column, const Target& target, Listed& listed) {
-  const std::int64_t rows = target.result.rows, columns = target.result.columns;
+EntryCounts cpu_settle_disjoint(const ScaledOperands& of, const ResultBlock& block, const Target& target, Listed& listed) {
+  const auto& [row, rows, column, columns] = block;
   std::vector<Listed::Place> places =
-      candidates(listed, scale_a.records.data() + row, scale_b.records.data() + column, columns, a.inner);
+      candidates(listed, of.scale_a.records.data() + row, of.scale_b.records.data() + column, columns, of.a.inner);
   if (places.empty()) return {};
   std::vector<std::uint64_t> in_columns(static_cast<std::size_t>(listed.words_per_row()));
   std::vector<std::uint8_t> in_rows(static_cast<std::size_t>(ceil_div(rows, kTileOuter)));
@@ -133,17 +131,17 @@ EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, con
     in_rows[static_cast<std::size_t>(place.row / kTileOuter)] = 1;
   }
   constexpr std::uint64_t group = (std::uint64_t(1) << kTileOuter) - 1;
-  const Block block{
+  const ListedBlock lines{
       std::move(places),
-      Masks(a, row, rows, [&](std::int64_t line) { return in_rows[static_cast<std::size_t>(line / kTileOuter)] != 0; }),
-      Masks(b, column, columns,
+      Masks(of.a, row, rows, [&](std::int64_t line) { return in_rows[static_cast<std::size_t>(line / kTileOuter)] != 0; }),
+      Masks(of.b, column, columns,
             [&](std::int64_t line) {
               return (in_columns[static_cast<std::size_t>(line / kWordBits)] >> (line % kWordBits) & group) != 0;
             }),
       target, listed};
-  const auto count = static_cast<std::int64_t>(block.places.size());
+  const auto count = static_cast<std::int64_t>(lines.places.size());
   return count_over(count, kPlaceGrain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
-    for (std::int64_t i = begin; i < end; ++i) settle_word(block, block.places[static_cast<std::size_t>(i)], counts);
+    for (std::int64_t i = begin; i < end; ++i) settle_word(lines, lines.places[static_cast<std::size_t>(i)], counts);
   });
 }
 

@@ -75,41 +75,37 @@ CorrectDot<T> entry_of(const DotLine& a, const DotLine& b, std::int64_t k, const
 }
 
 template <class T>
-EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                         std::int64_t row, std::int64_t column, const Target& target, const Listed& listed,
+EntryCounts repair_typed(const ScaledOperands& of, const ResultBlock& block, const Target& target, const Listed& listed,
                          std::int64_t panel_bytes) {
   const std::vector<Listed::Place> places = listed.places();
-  const std::int64_t grain = std::max<std::int64_t>(1, kProductGrain / (kColumns * std::max<std::int64_t>(a.inner, 1)));
-  return count_over(
-      static_cast<std::int64_t>(places.size()), grain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
-        Panel panel(b, scale_b, panel_bytes);
-        for (std::int64_t i = begin; i < end; ++i) {
-          const Listed::Place place = places[static_cast<std::size_t>(i)];
-          const DotLine own = line_of(a, scale_a, row + place.row);
-          const std::int64_t first = place.index * kColumns;
-          for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
-            const int lane = __builtin_ctzll(word);
-            const DotLine other = panel.column(column + first, lane);
-            const std::int64_t at = first + lane;
-            const CorrectDot<T> dot = entry_of<T>(own, other, a.inner, target, place.row, at);
-            ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
-            store(target.result.data + place.row * target.result.row_stride + at * target.result.column_stride, dot.value);
-            if (!target.has_bound()) continue;
-            const double bound = rounding_bound(dot.value, target.rounding);
-            counts.largest_bound = std::max(counts.largest_bound, bound);
-            put(target.bound, place.row, at, bound);
-          }
-        }
-      });
+  const std::int64_t k = of.a.inner;
+  const std::int64_t grain = std::max<std::int64_t>(1, kProductGrain / (kColumns * std::max<std::int64_t>(k, 1)));
+  const auto count = static_cast<std::int64_t>(places.size());
+  return count_over(count, grain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
+    Panel panel(of.b, of.scale_b, panel_bytes);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Listed::Place place = places[static_cast<std::size_t>(i)];
+      const DotLine own = line_of(of.a, of.scale_a, block.row + place.row);
+      const std::int64_t first = place.index * kColumns;
+      for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
+        const int lane = __builtin_ctzll(word);
+        const DotLine other = panel.column(block.column + first, lane);
+        const std::int64_t at = first + lane;
+        const CorrectDot<T> dot = entry_of<T>(own, other, k, target, place.row, at);
+        ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
+        store(target.result.at(place.row, at), dot.value);
+        if (target.has_bound()) target.put_bound(place.row, at, rounding_bound(dot.value, target.rounding), counts);
+      }
+    }
+  });
 }
 
 }  // namespace
 
-EntryCounts cpu_repair(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
-                       std::int64_t column, const Target& target, const Listed& listed, std::int64_t panel_bytes) {
-  return with_float(target.result.type, [&](auto zero) {
-    return repair_typed<decltype(zero)>(a, scale_a, b, scale_b, row, column, target, listed, panel_bytes);
-  });
+EntryCounts cpu_repair(const ScaledOperands& of, const ResultBlock& block, const Target& target, const Listed& listed,
+                       std::int64_t panel_bytes) {
+  return with_float(target.result.type,
+                    [&](auto zero) { return repair_typed<decltype(zero)>(of, block, target, listed, panel_bytes); });
 }
 
 }  // namespace ozfp4

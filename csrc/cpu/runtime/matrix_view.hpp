@@ -16,14 +16,27 @@ struct OperandView {
   ElementType type;
   std::int64_t outer, inner;
   std::ptrdiff_t outer_stride, inner_stride;
+
+  const char* at(std::int64_t o, std::int64_t i) const { return data + o * outer_stride + i * inner_stride; }
 };
 
-// A strided output matrix.
+// A block of the result: rows of A and columns of B.
+struct ResultBlock {
+  std::int64_t row, rows, column, columns;
+};
+
+// A strided output matrix; there may be none, with data null.
 struct ResultView {
   char* data;
-  ElementType type;  // float64 or float32
+  ElementType type;  // float64 or float32, or that of integers
   std::int64_t rows, columns;
   std::ptrdiff_t row_stride, column_stride;
+
+  char* at(std::int64_t row, std::int64_t column) const { return data + row * row_stride + column * column_stride; }
+  ResultView part(const ResultBlock& block) const {
+    return {data == nullptr ? nullptr : at(block.row, block.column), type, block.rows, block.columns, row_stride, column_stride};
+  }
+  ResultView transposed() const { return {data, type, columns, rows, column_stride, row_stride}; }
 };
 
 template <class T>
@@ -56,16 +69,14 @@ auto with_float(ElementType type, const Body& body) {
 
 // Precondition: a value of the result's type.
 inline void put(const ResultView& result, std::int64_t row, std::int64_t column, double value) {
-  char* address = result.data + row * result.row_stride + column * result.column_stride;
-  with_float(result.type, [&](auto zero) { store(address, static_cast<decltype(zero)>(value)); });
+  with_float(result.type, [&](auto zero) { store(result.at(row, column), static_cast<decltype(zero)>(value)); });
 }
 
 // Zeros of any type, whose bytes are all 0.
 inline void put_zeros(const ResultView& result) {
   for (std::int64_t i = 0; i < result.rows; ++i) {
     for (std::int64_t j = 0; j < result.columns; ++j) {
-      std::memset(result.data + i * result.row_stride + j * result.column_stride, 0,
-                  static_cast<std::size_t>(entry_bytes(result.type)));
+      std::memset(result.at(i, j), 0, static_cast<std::size_t>(entry_bytes(result.type)));
     }
   }
 }
@@ -91,7 +102,7 @@ inline void prefetch(const char* address, std::int64_t bytes) {
 template <class T>
 void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers, std::int64_t inner0, std::int64_t inners,
                T* tile) {
-  const char* origin = view.data + outer0 * view.outer_stride + inner0 * view.inner_stride;
+  const char* origin = view.at(outer0, inner0);
   if (view.inner_stride == static_cast<std::ptrdiff_t>(sizeof(T))) {
     for (std::int64_t o = 0; o < outers; ++o) {
       std::memcpy(tile + o * kTilePitch, origin + o * view.outer_stride, static_cast<std::size_t>(inners) * sizeof(T));

@@ -83,13 +83,6 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
   for (std::int64_t o = 0; o < outers; ++o) records[o].rounded = static_cast<std::uint64_t>(count[o]);
 }
 
-// The scale of line `index` of k entries, and the bound of its norm.
-void settle_line(const PieceFacts& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales,
-                 double& norm) {
-  const int capacity = settle_scale(line, request, index, scales);
-  norm = norm_squared_bound(line.squares, k, capacity);
-}
-
 // Calls body(outer, outers, tile) for groups of up to kTileOuter lines, on several threads.
 template <class Body>
 void for_groups(const OperandView& operand, const Body& body) {
@@ -142,8 +135,10 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   for_groups(operand, [&](std::int64_t outer, std::int64_t outers, char* tile) {
     PieceFacts own[kTileOuter];
     find_lines(operand, outer, outers, request.wants_records(), tile, own);
-    for (std::int64_t o = 0; o < outers; ++o)
-      settle_line(own[o], operand.inner, request, static_cast<std::size_t>(outer + o), scales, norms[outer + o]);
+    for (std::int64_t o = 0; o < outers; ++o) {
+      const int capacity = settle_scale(own[o], request, static_cast<std::size_t>(outer + o), scales);
+      norms[outer + o] = norm_squared_bound(own[o].squares, operand.inner, capacity);
+    }
     if (request.accuracy == Accuracy::correct) count_lines(operand, outer, outers, tile, scales);
   });
   summarise(norms, request, scales);
@@ -162,7 +157,8 @@ Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const Sca
   Scales scales;
   begin_scales(lines.size(), request, scales);
   std::vector<double> norms(lines.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) settle_line(lines[i], k, request, i, scales, norms[i]);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    norms[i] = norm_squared_bound(lines[i].squares, k, settle_scale(lines[i], request, i, scales));
   summarise(norms, request, scales);
   return scales;
 }

@@ -38,6 +38,14 @@ struct Scales {
   std::int64_t special_lines = 0;
 };
 
+// The operands of a product, B seen from its columns, and the scales of all of their lines.
+struct ScaledOperands {
+  const OperandView& a;
+  const Scales& scale_a;
+  const OperandView& b;
+  const Scales& scale_b;
+};
+
 // The choice of the lines' capacities. Precondition: bits in [kLeastBits, kMostBits]; precision that of the result.
 struct ScaleRequest {
   Accuracy accuracy;

@@ -111,19 +111,19 @@ void list_part(const Listed& listed, const LinePart& rows, const LinePart& colum
 template <class T>
 class Chains {
  public:
-  Chains(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
-         std::int64_t column, const Target& target, const LinePart& rows, const LinePart& columns, bool flips, std::int64_t bytes)
-      : a_(a),
-        b_(b),
-        scales_a_(scale_a, row),
-        scales_b_(scale_b, column),
-        row_(row),
-        column_(column),
+  Chains(const ScaledOperands& of, const ResultBlock& block, const Target& target, const LinePart& rows, const LinePart& columns,
+         bool flips, std::int64_t bytes)
+      : a_(of.a),
+        b_(of.b),
+        scales_a_(of.scale_a, block.row),
+        scales_b_(of.scale_b, block.column),
+        row_(block.row),
+        column_(block.column),
         target_(target),
         rows_(rows),
         columns_(columns),
         flip_(flips ? 1 : 0),
-        shape_(choose_strip<T>(rows.count, columns.count, a.inner, bytes)),
+        shape_(choose_strip<T>(rows.count, columns.count, a_.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
         nonzero_b_(static_cast<std::size_t>(shape_.columns / kWidth)),
@@ -244,10 +244,8 @@ class Chains {
   }
 
   EntryCounts end_strip(const Listed& listed, std::optional<Listed>* again) {
-    EntryCounts total;
-    std::mutex lock;
-    parallel_for(down_, kPackGrain / (across_ * kTileSums) + 1, [&](std::int64_t begin, std::int64_t end) {
-      EntryCounts counts;
+    const std::int64_t grain = kPackGrain / (across_ * kTileSums) + 1;
+    return count_over(down_, grain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
       for (std::int64_t i = begin; i < end; ++i) {
         for (std::int64_t line = 0; line < kGemmRows; ++line) {
           for (std::int64_t j = 0; j < across_; ++j) {
@@ -259,10 +257,7 @@ class Chains {
           }
         }
       }
-      const std::lock_guard<std::mutex> hold(lock);
-      total.extend(counts);
     });
-    return total;
   }
 
   void end_entry(std::int64_t row, std::int64_t column, T sum, std::optional<Listed>* again, EntryCounts& counts) {
@@ -281,13 +276,12 @@ class Chains {
     } else {
       value = round_chain(end);
     }
-    store(target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride, value);
+    store(target_.result.at(row, column), value);
     ++counts.chains;
     if (!target_.has_bound()) return;
     const double bound =
         chain_bound(scales_a_.records[row], scales_b_.records[column], value, update.is_asked ? &update.factors.alpha : nullptr);
-    counts.largest_bound = std::max(counts.largest_bound, bound);
-    put(target_.bound, row, column, bound);
+    target_.put_bound(row, column, bound, counts);
   }
 
   T* sums(std::int64_t i, std::int64_t j) const { return reinterpret_cast<T*>(sums_.get()) + (i * across_ + j) * kTileSums; }
@@ -309,18 +303,17 @@ class Chains {
 
 }  // namespace
 
-EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
-                      std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes) {
+EntryCounts cpu_chain(const ScaledOperands& of, const ResultBlock& block, const Target& target, const Listed& listed,
+                      Exchanged exchanged, std::int64_t bytes) {
   if (listed.is_empty()) return {};
   return with_float(target.result.type, [&](auto zero) {
     EntryCounts counts;
     const auto run = [&](const Listed& own, const LinePart& rows, const LinePart& columns, bool flips) {
-      Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, rows, columns, flips, bytes);
-      counts.extend(chains.run(own));
+      counts.extend(Chains<decltype(zero)>(of, block, target, rows, columns, flips, bytes).run(own));
     };
     for (const bool is_odd : {false, true}) {
-      const LinePart rows(row, target.result.rows, exchanged == Exchanged::rows, is_odd);
-      const LinePart columns(column, target.result.columns, exchanged == Exchanged::columns, is_odd);
+      const LinePart rows(block.row, block.rows, exchanged == Exchanged::rows, is_odd);
+      const LinePart columns(block.column, block.columns, exchanged == Exchanged::columns, is_odd);
       if (exchanged == Exchanged::none) {
         run(listed, rows, columns, false);
         break;

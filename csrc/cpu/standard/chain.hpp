@@ -14,9 +14,9 @@ namespace ozfp4 {
 // passed it is re im, then im re, of the first one.
 enum class Exchanged : std::uint8_t { none, rows, columns };
 
-// Stores the listed entries of a block, from that row and column of the scales on, and their bounds. `bytes`: the memory that it
-// may take; it takes some 100 KiB a thread where that is less. Precondition: scales with records, `a.inner` >= 1.
-EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
-                      std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes);
+// Stores the listed entries of a block and their bounds. `bytes`: the memory that it may take; it takes some 100 KiB a thread
+// where that is less. Precondition: scales with records, K >= 1; a target that is the block.
+EntryCounts cpu_chain(const ScaledOperands& of, const ResultBlock& block, const Target& target, const Listed& listed,
+                      Exchanged exchanged, std::int64_t bytes);
 
 }  // namespace ozfp4

@@ -128,8 +128,8 @@ std::int64_t magnitude_bytes(std::int64_t rows, std::int64_t columns, std::int64
          PackedShape{Side::right, columns, depth}.plane_bytes();
 }
 
-Buffer cpu_magnitudes(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                      const ResultBlock& block) {
+Buffer cpu_magnitudes(const ScaledOperands& of, const ResultBlock& block) {
+  const auto& [a, scale_a, b, scale_b] = of;
   const std::int64_t k = a.inner, entries = block.rows * block.columns, depth = std::min(k, kDepth);
   if (counted_by_lines({scale_a, block.row}, block.rows, {scale_b, block.column}, block.columns, k)) return nullptr;
   const ByteKernel* serving = serving_byte_kernel();

@@ -10,17 +10,11 @@
 
 namespace ozfp4 {
 
-// A block of the result: rows of A and columns of B, as far as the scales have them.
-struct ResultBlock {
-  std::int64_t row, rows, column, columns;
-};
-
 // Memory for the magnitudes of such a block, and while they are found.
 std::int64_t magnitude_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k);
 
 // min(L, kMostMagnitude) as 16 bits, [row][column]; nothing where the lines certify all entries. Precondition: scales with the
 // records of "standard", k >= 1.
-Buffer cpu_magnitudes(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                      const ResultBlock& block);
+Buffer cpu_magnitudes(const ScaledOperands& of, const ResultBlock& block);
 
 }  // namespace ozfp4

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
+#include "cpu/gemm/panel.hpp"
 #include "cpu/limbs/encode.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/runtime/vectors.hpp"
@@ -85,8 +85,7 @@ template <std::int64_t Lines>
 typename WordOperand<Lines>::Lying WordOperand<Lines>::lying(std::int64_t group) const {
   constexpr std::ptrdiff_t bytes = sizeof(double);
   if (!stays(group)) return {values_ + group * Lines * view_.inner, Lines == 1 ? view_.inner : 1, Lines};
-  const char* origin = view_.data + group * Lines * view_.outer_stride;
-  return {reinterpret_cast<const double*>(origin), view_.outer_stride / bytes, view_.inner_stride / bytes};
+  return {reinterpret_cast<const double*>(view_.at(group * Lines, 0)), view_.outer_stride / bytes, view_.inner_stride / bytes};
 }
 
 // The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single
@@ -96,28 +95,20 @@ template <class T>
 bool WordOperand<Lines>::copy_group(std::int64_t group) {
   double* to = values_ + group * Lines * view_.inner;
   const std::int64_t lines = lines_of(group), k = view_.inner;
-  if (lines < Lines) std::fill_n(to, Lines * k, 0.0);
-  const char* origin = view_.data + group * Lines * view_.outer_stride;
+  const char* origin = view_.at(group * Lines, 0);
   bool is_served = true;
-  const auto copy = [&](std::int64_t line, std::int64_t inner) {
-    const T x = load<T>(origin + line * view_.outer_stride + inner * view_.inner_stride);
-    if constexpr (!std::is_same_v<T, double>) is_served = is_served && !is_subnormal(x);
-    to[inner * Lines + line] = x;
-  };
   if (std::is_same_v<T, double> && Lines == 1 && lines == 1 && view_.inner_stride == sizeof(T)) {
     std::memcpy(to, origin, static_cast<std::size_t>(k) * sizeof(T));
-  } else if (std::is_same_v<T, double> && Lines > 1 && view_.outer_stride == sizeof(T)) {
+  } else if (std::is_same_v<T, double> && view_.outer_stride == sizeof(T)) {
+    if (lines < Lines) std::fill_n(to, Lines * k, 0.0);
     for (std::int64_t inner = 0; inner < k; ++inner) {
       std::memcpy(to + inner * Lines, origin + inner * view_.inner_stride, static_cast<std::size_t>(lines) * sizeof(T));
     }
-  } else if (std::abs(view_.inner_stride) < std::abs(view_.outer_stride)) {
-    for (std::int64_t line = 0; line < lines; ++line) {
-      for (std::int64_t inner = 0; inner < k; ++inner) copy(line, inner);
-    }
   } else {
-    for (std::int64_t inner = 0; inner < k; ++inner) {
-      for (std::int64_t line = 0; line < lines; ++line) copy(line, inner);
-    }
+    write_panel<T, Lines>(view_, group * Lines, lines, 0, k, to, [&](T x) {
+      if constexpr (!std::is_same_v<T, double>) is_served = is_served && !is_subnormal(x);
+      return static_cast<double>(x);
+    });
   }
   return is_served;
 }

@@ -90,7 +90,7 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
     return products * costs.product + entries * costs.entry + costs.call;
   };
   const LimbUnit* unit = serving_limb_unit();
-  const WordShape shape = is_turned(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
+  const WordShape shape = is_better_transposed(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
   const LimbShape limbs(m, n, k, kMostLimbs);
   const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
   const double padded = lines(shape.rows, shape.columns) * inner;  // entries, which limbs are cut from, too
@@ -241,9 +241,8 @@ void WordProduct::join_limbs() {
 void WordProduct::round_limbs(const ResultView& result) const {
   const std::int32_t *shift_a = a_->limb_shift().data(), *shift_b = b_->limb_shift().data();
   multiply_limbs(enough(), [&](std::int64_t row, std::int64_t column, const TileSums& sums) {
-    char* to = result.data + row * result.row_stride + column * result.column_stride;
     const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
-    return round_diagonals(sums, {shift_a + row, shift_b + column, rows, columns, to, result.row_stride, result.column_stride});
+    return round_diagonals(sums, {shift_a + row, shift_b + column, result.part({row, rows, column, columns})});
   });
 }
 

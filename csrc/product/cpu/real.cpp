@@ -91,7 +91,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   if (may_go_direct(options) && options.way != Way::planes && trusts_words()) further.way = options.way.value_or(Way::cheaper);
   if (product.upper.data == nullptr) return cpu_matmul(plan, a, b, target, further);
   target.rounding = Rounding::down;
-  return cpu_matmul(plan, a, b, {target, Target{product.upper, Rounding::up}}, further);
+  return cpu_matmul(plan, a, b, std::vector<Target>{target, Target{product.upper, Rounding::up}}, further);
 }
 
 void multiply_real(const Product& p, const Options& options, Ran& ran) {

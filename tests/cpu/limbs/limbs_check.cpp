@@ -359,18 +359,15 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
           round_scaled<double>(integer_of_sums(sums + 16 * i + j, limbs), exponent);
     }
   }
-  round_diagonals({sums, limbs, inner, Diagonals::all},
-                  {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
-                   8 * row_step, 8 * column_step});
+  const ResultView result{reinterpret_cast<char*>(found.data()), ElementType::float64, rows, columns, 8 * row_step, 8 * column_step};
+  const RoundedTile tile{row_shift.data(), column_shift.data(), result};
+  round_diagonals({sums, limbs, inner, Diagonals::all}, tile);
   const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " +
                            std::to_string(least) + " to " + std::to_string(most);
   report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
   std::memset(found.data(), kPoison, found.size() * sizeof(double));
   CertainEntries tested;
-  round_diagonals_certain({sums, limbs, inner, Diagonals::all},
-                          {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
-                           8 * row_step, 8 * column_step},
-                          of_rows.errors(), of_columns.errors(), tested);
+  round_diagonals_certain({sums, limbs, inner, Diagonals::all}, tile, of_rows.errors(), of_columns.errors(), tested);
   report("rounded with a test", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
   bool is_right = true;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -423,7 +420,7 @@ void check_upper(int limbs, std::int64_t inner) {
       const Sum x = integer_of_sums(upper, limbs), below = wide_sub(integer_of_sums(own, limbs), x);
       is_right = is_right && wide_is_negative(wide_sub(below, dropped)) && !wide_is_negative(wide_add(below, dropped));
       const std::int32_t exponent = -(row_shift[i] + column_shift[j]);
-      const RoundedTile one{row_shift + i, column_shift + j, 1, 1, reinterpret_cast<char*>(&found[i][j]), 8, 8};
+      const RoundedTile one{row_shift + i, column_shift + j, {reinterpret_cast<char*>(&found[i][j]), ElementType::float64, 1, 1, 8, 8}};
       const TileSums only{upper, limbs, inner, Diagonals::upper};
       const bool is_certain = round_diagonals(only, one);
       ++(is_certain ? certain : uncertain);
@@ -450,7 +447,8 @@ void check_upper(int limbs, std::int64_t inner) {
       undecided += tested.undecided[0];
     }
   }
-  const RoundedTile tile{row_shift, column_shift, 16, 16, reinterpret_cast<char*>(whole), sizeof whole[0], 8};
+  const ResultView result{reinterpret_cast<char*>(whole), ElementType::float64, 16, 16, sizeof whole[0], 8};
+  const RoundedTile tile{row_shift, column_shift, result};
   is_whole_right = round_diagonals({sums, limbs, inner, Diagonals::upper}, tile) == are_certain && std::memcmp(found, whole, sizeof found) == 0;
   const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + (is_any ? ", any" : ", as products");
   report("upper diagonals", is_right, name);
