@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 import without_planes
 from first_gpu import DEVICE, on_device, torch
+from test_without_planes import WAYS
 from without_planes import NotedWays, ways_of
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen
 
-# Entries, a warp's row, a block's columns and the list's words, and one beside each; K around a group, a chunk and the two limbs'
-# longest sums.
-SHAPES = [
-    (1, 1, 1), (8, 64, 32), (9, 65, 33), (7, 63, 31), (64, 64, 64), (16, 8, 96), (65, 7, 129), (5, 511, 40), (5, 512, 40),
-    (3, 1024, 70), (130, 200, 66),
-]  # fmt: skip
+SHAPES = WAYS["direct"].shapes
 
 
 @pytest.fixture(autouse=True)

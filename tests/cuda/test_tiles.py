@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import without_planes
 from first_gpu import noisy, on_device, torch
+from test_without_planes import WAYS
 from without_planes import KINDS, NotedWays
 
 from ozfp4.testing import assert_same_bits, forced
@@ -14,15 +15,7 @@ from support import chosen, operands
 
 # Of so many entries that the tiles are the widest, of seven limbs and without certificates, K up to 64 and up to 128.
 WIDE = [(1999, 64, 2041), (2040, 61, 1995), (1391, 128, 1529), (1399, 100, 1501)]
-WAYS = [
-    {"accuracy": "scaled"},
-    {"accuracy": "standard"},
-    {"bits": 2, "accuracy": "scaled"},
-    {"bits": 24, "accuracy": "scaled"},
-    {"bits": 54, "accuracy": "scaled"},
-    {"bits": 55, "accuracy": "scaled"},
-    {"bits": 59, "accuracy": "scaled"},
-]
+MODES = WAYS["tiles"].modes
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +24,7 @@ def ways():
     without_planes.CUDA.note_ways(False)
 
 
-def check(a, b, x=None, y=None, ways=WAYS, context=""):
+def check(a, b, x=None, y=None, ways=MODES, context=""):
     without_planes.check("tiles", ways, a, b, x, y, context)
 
 

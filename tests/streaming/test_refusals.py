@@ -34,10 +34,6 @@ OUT, WIDE = np.full((4, 4), np.nan), np.zeros((4, 8))
          {"device": "cpu", "workspace_limit": 1000}),
         (ValueError, "report: it tells of one product", {"device": "cpu", "report": True}),
         (ValueError, "overflow: 'raise' is for products of integers", {"device": "cpu", "overflow": "raise"}),
-        (ValueError, "overflow: 'x' is unknown", {"device": "cpu", "overflow": "x"}),
-        (ValueError, "accuracy: 'best' is unknown", {"device": "cpu", "accuracy": "best"}),
-        (ValueError, "rounding: 'up' needs accuracy='correct'", {"device": "cpu", "rounding": "up"}),
-        (TypeError, r"matmul\(\) got an unexpected keyword argument 'bits'", {"device": "cpu", "bits": 1}),
         (ValueError, "workspace_limit: -1 is outside 1..", {"device": "cpu", "workspace_limit": -1}),
     ],
 )  # fmt: skip
