@@ -151,24 +151,8 @@ def test_prepared_operands_on_another_stream(cuda: Any, dtype: str) -> None:
     for m in (1, 7, 64, 500):  # one operand, many products
         rows, out = normal(m, 200, dtype=dtype), np.empty((m, 80), dtype)
         cuda.succeed(
-            "gemm_prepared",
-            lib.ROW,
-            lib.NONE,
-            lib.NONE,
-            m,
-            80,
-            200,
-            one,
-            rows,
-            200,
-            None,
-            None,
-            1,
-            right,
-            zero,
-            out,
-            80,
-        )
+            "gemm_prepared", lib.ROW, lib.NONE, lib.NONE, m, 80, 200, one, rows, 200, None, None, 1, right, zero, out, 80,
+        )  # fmt: skip
         assert lib.same_bits(out, ozfp4.matmul(rows, b))
     for made in (left, right):
         cuda.release(made)
@@ -223,12 +207,8 @@ def test_overflows_are_counted_on_the_device(cuda: Any, dtype: str) -> None:
     limits = np.iinfo(dtype)
     large = (515, 1030, 390)
     for (m, k, n), backend in (
-        ((70, 300, 67), 0),
-        ((3, 1, 300), 0),
-        ((1, 3000, 1), 0),
-        (large, 1),
-        (large, 2),
-    ):
+        ((70, 300, 67), 0), ((3, 1, 300), 0), ((1, 3000, 1), 0), (large, 1), (large, 2),
+    ):  # fmt: skip
         for entries in ("all", "extreme", "few") if m < 500 else ("extreme",):
             low, high = (limits.min, limits.max) if entries != "few" else (0, 5)
             a, b = (RNG.integers(low, high, s, dtype, endpoint=True) for s in ((m, k), (k, n)))

@@ -132,12 +132,8 @@ def test_every_scheme_and_backend(gemm: Any, expect: Any, dtype: str, scheme: st
     a, b = operand(rng, 8, 33, lib.NONE, dtype, 5), operand(rng, 33, 6, lib.NONE, dtype, 5)
     report = lib.new_report()
     asked = lib.options(
-        accuracy=1,
-        scheme=lib.SCHEMES[scheme],
-        backend=lib.BACKENDS[backend],
-        bits=40,
-        report=ctypes.pointer(report),
-    )
+        accuracy=1, scheme=lib.SCHEMES[scheme], backend=lib.BACKENDS[backend], bits=40, report=ctypes.pointer(report),
+    )  # fmt: skip
     found = gemm(1.0, a, b, asked=asked)
     c, about = expect(1.0, a, b, accuracy="scaled", scheme=scheme, backend=backend, bits=40, report=True)
     assert lib.same_bits(found, c)

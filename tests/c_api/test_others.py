@@ -300,25 +300,9 @@ def test_prepared_operands_refuse_other_calls(calls: Any) -> None:
     def refusal(of_a: Any, of_b: Any, data_b: Any = b, k: int = 6, **asked: Any) -> str:
         chosen = lib.options(**asked)
         status = calls(
-            "gemm_prepared",
-            lib.ROW,
-            lib.NONE,
-            lib.NONE,
-            4,
-            5,
-            k,
-            one,
-            None,
-            6,
-            of_a,
-            data_b,
-            5,
-            of_b,
-            one,
-            c,
-            5,
+            "gemm_prepared", lib.ROW, lib.NONE, lib.NONE, 4, 5, k, one, None, 6, of_a, data_b, 5, of_b, one, c, 5,
             asked=chosen,
-        )
+        )  # fmt: skip
         assert status == lib.INVALID
         assert not c.any()
         return lib.error(calls.library)

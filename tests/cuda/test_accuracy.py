@@ -272,14 +272,8 @@ def test_reports(mode):
     _, bound, expected = chosen.matmul(a, b, **mode, return_bound=True, report=True)
     _, _, report = chosen.matmul(on_device(a), on_device(b), **mode, return_bound=True, report=True)
     for name in (
-        "accuracy",
-        "bits",
-        "capacities",
-        "exponents",
-        "largest_bound",
-        "special_rows",
-        "special_columns",
-    ):
+        "accuracy", "bits", "capacities", "exponents", "largest_bound", "special_rows", "special_columns",
+    ):  # fmt: skip
         assert getattr(report, name) == getattr(expected, name), name
     assert report.largest_bound == bound[np.isfinite(bound)].max()
     assert same_repairs(report, expected) > 0

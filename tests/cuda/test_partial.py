@@ -51,12 +51,8 @@ def test_normal_entries_are_not_left(accuracy):
 def test_facts_are_those_of_the_cpu(dtype):
     for kind in ("normal", "spread", "wild", "sparse", "small", "pieces", "special"):
         for m, n, k, seed in (
-            (7, 9, 5, 0),
-            (40, 33, 9000, 1),
-            (1, 500, 70, 2),
-            (513, 1, 300, 3),
-            (64, 64, 4097, 2),
-        ):
+            (7, 9, 5, 0), (40, 33, 9000, 1), (1, 500, 70, 2), (513, 1, 300, 3), (64, 64, 4097, 2),
+        ):  # fmt: skip
             case = Case(m, n, (k,), kind, "standard", "int8", dtype=dtype, seed=seed)
             a, b = operands(case)
             asked = Options(accuracy="standard", backend="int8")

@@ -10,17 +10,9 @@ from ozfp4.testing import assert_same_bits, forced
 from support import chosen
 
 KINDS = (
-    "normal",
-    "uniform",
-    "phi8",
-    "phi32",
-    "row-exponents",
-    "spikes",
-    "zero-lines",
-    "whole-range",
-    "specials",
+    "normal", "uniform", "phi8", "phi32", "row-exponents", "spikes", "zero-lines", "whole-range", "specials",
     "scaling-ties",
-)
+)  # fmt: skip
 
 
 CUDA = extension.require_cuda()

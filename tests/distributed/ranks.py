@@ -39,14 +39,8 @@ LIMIT = 110.0  # seconds that a function may take before its group is ended
 BACKENDS = {"cpu": "gloo", "cuda": "nccl", "cuda+cpu": "cpu:gloo,cuda:nccl"}
 # On the CPU two ranks, three, which most extents leave unequal pieces of, and more of them than most extents have entries.
 KINDS = [
-    ("cpu", 2),
-    ("cpu", 3),
-    ("cpu", 8),
-    ("cuda", 2),
-    ("cuda", 4),
-    ("cuda", 8),
-    ("cuda+cpu", 2),
-]
+    ("cpu", 2), ("cpu", 3), ("cpu", 8), ("cuda", 2), ("cuda", 4), ("cuda", 8), ("cuda+cpu", 2),
+]  # fmt: skip
 PAIRS = [("cpu", 2), ("cuda", 2), ("cuda+cpu", 2)]  # of what takes two ranks to fail
 FAILING = [("cpu", 3), *PAIRS[1:]]
 

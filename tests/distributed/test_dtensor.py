@@ -159,12 +159,8 @@ def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> N
 
 # Stacks of a product without entries, whose gradients join the axes that were repeated: A of (7, k) by B of (2, k, 0) is one.
 NOTHING = [
-    ((7, 3), (2, 3, 0)),
-    ((2, 0, 3), (3, 5)),
-    ((7, 0), (2, 0, 5)),
-    ((3, 2, 4, 0), (3, 1, 0, 5)),
-    ((0,), (2, 0, 5)),
-]
+    ((7, 3), (2, 3, 0)), ((2, 0, 3), (3, 5)), ((7, 0), (2, 0, 5)), ((3, 2, 4, 0), (3, 1, 0, 5)), ((0,), (2, 0, 5)),
+]  # fmt: skip
 
 
 def gradients_of_nothing(here: Here, extents: tuple[int, ...], words: str) -> list[Any]:
@@ -349,14 +345,9 @@ def test_placements_of_results() -> None:
     assert found.pop(("S0", "S1")) in ("S0", "S1")
     assert found.pop(("S1", "S0")) in ("S0", "S1")
     assert found == {
-        ("R", "R"): "R",
-        ("R", "S0"): "S0",
-        ("R", "S1"): "S1",
-        ("S0", "R"): "S0",
-        ("S0", "S0"): "S0",
-        ("S1", "R"): "S1",
+        ("R", "R"): "R", ("R", "S0"): "S0", ("R", "S1"): "S1", ("S0", "R"): "S0", ("S0", "S0"): "S0", ("S1", "R"): "S1",
         ("S1", "S1"): "S1",
-    }
+    }  # fmt: skip
 
 
 def test_collectives_of_products() -> None:

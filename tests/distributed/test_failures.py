@@ -269,14 +269,8 @@ def alive(here: Here, layout: str) -> int:
     try:
         products = Products({}, False)
         gathered.multiply(
-            take_group(None),
-            problem,
-            a[here.rank : here.rank + 1],
-            of_b.part(whole, here.rank),
-            products,
-            out,
-            None,
-        )
+            take_group(None), problem, a[here.rank : here.rank + 1], of_b.part(whole, here.rank), products, out, None,
+        )  # fmt: skip
     finally:
         gathered.pieces, collectives.torch = real, torch
     assert bool((out == n).all())

@@ -40,13 +40,8 @@ def float_case(here, seed):
     a, b = (x.to(dtype) for x, dtype in zip(whole, dtypes, strict=True))
     result = ("rows", "columns", "replicated")[int(random.integers(3))]
     found = ozfp4.distributed.matmul(
-        cut(a, 1, here),
-        cut(b, 0, here),
-        layout=("columns", "rows"),
-        result=result,
-        method="reduce",
-        **options,
-    )
+        cut(a, 1, here), cut(b, 0, here), layout=("columns", "rows"), result=result, method="reduce", **options,
+    )  # fmt: skip
     expected = part(matmul(a.to(here.device), b.to(here.device), **options), result, here.rank, here.size)
     bits = torch.int64 if found.dtype == torch.float64 else torch.int32
     if not torch.equal(found.contiguous().view(bits), expected.contiguous().view(bits)):

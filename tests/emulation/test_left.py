@@ -109,12 +109,8 @@ def test_keys_differ_by_all_that_decides(scopes: Any) -> None:
 def test_keys_hold_further_arguments(scopes: Any) -> None:
     by_name = Standing(scopes, "bias")
     cases = [
-        ((A, B), {}),
-        ((A, B, None), {}),
-        ((A, B), {"bias": None}),
-        ((A, B, A), {}),
-        ((A, B), {"bias": A}),
-    ]
+        ((A, B), {}), ((A, B, None), {}), ((A, B), {"bias": None}), ((A, B, A), {}), ((A, B), {"bias": A}),
+    ]  # fmt: skip
     assert [by_name.key(*given, **named)[-1] for given, named in cases] == [False, False, False, True, True]
     by_function = Standing(scopes, lambda args, named: (len(args), named), place=1, names=())
     assert by_function.key("ij", A, B, named=3) is None  # a dictionary is nothing to be found by

@@ -119,13 +119,8 @@ def test_keywords_are_those_of_the_products(device: str, accuracy: str) -> None:
 def test_views_and_lazy_tensors(device: str) -> None:
     a, b = entries(9, 40, dtype=COMPLEX, device=device), entries(40, 6, dtype=COMPLEX, device=device)
     cases = [
-        (a.conj(), b),
-        (a, b.conj()),
-        (b.mT, a.mT),
-        (b.mH, a.mH),
-        (a[::2], b[:, 1::3]),
-        (a, b[:, :1].expand(-1, 4)),
-    ]
+        (a.conj(), b), (a, b.conj()), (b.mT, a.mT), (b.mH, a.mH), (a[::2], b[:, 1::3]), (a, b[:, :1].expand(-1, 4)),
+    ]  # fmt: skip
     with ozfp4.emulate(mode="always"):
         found = [x @ y for x, y in cases] + [a.conj().imag @ b.real]
     expected = [ozfp4.matmul(x, y) for x, y in cases] + [ozfp4.matmul(a.conj().imag, b.real)]
@@ -178,15 +173,11 @@ def test_out_may_be_an_operand(device: str) -> None:
 def test_errors_are_torchs_own(device: str) -> None:
     a, b = entries(5, 8, device=device), entries(8, 3, device=device)
     wrong = [
-        (torch.mm, (a, a)),
-        (torch.mm, (a, b[0])),
-        (torch.mm, (a, b.to(COMPLEX))),
-        (torch.bmm, (a[None], b[None].expand(2, -1, -1))),
-        (torch.mv, (a, b[:3, 0])),
+        (torch.mm, (a, a)), (torch.mm, (a, b[0])), (torch.mm, (a, b.to(COMPLEX))),
+        (torch.bmm, (a[None], b[None].expand(2, -1, -1))), (torch.mv, (a, b[:3, 0])),
         (torch.addmm, (entries(2, 2, device=device), a, b)),
-        (torch.addmm, (entries(5, 3, dtype=torch.float32, device=device), a, b)),
-        (torch.dot, (a[0], a[0][:3])),
-    ]
+        (torch.addmm, (entries(5, 3, dtype=torch.float32, device=device), a, b)), (torch.dot, (a[0], a[0][:3])),
+    ]  # fmt: skip
     for function, operands in wrong:
         with pytest.raises(RuntimeError) as plain:
             function(*operands)

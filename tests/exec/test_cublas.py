@@ -31,14 +31,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.copy(LIBRARY, made)
     for source, name in SOURCES.items():
         command = [
-            preloaded.compiler("c++", "g++"),
-            "-std=c++17",
-            "-O1",
-            "-shared",
-            "-fPIC",
-            "-Bsymbolic",
+            preloaded.compiler("c++", "g++"), "-std=c++17", "-O1", "-shared", "-fPIC", "-Bsymbolic",
             f"-Wl,-soname,{name}",
-        ]
+        ]  # fmt: skip
         words = [*command, "-I", ROOT / "include", FAKES / f"{source}.cpp", "-o", made / name]
         subprocess.run(words, check=True)
     yield made
@@ -285,10 +280,6 @@ def test_constants_are_those_of_cublas() -> None:
         pytest.skip("no cublas_v2.h")
     includes = [part for each in (*folders, ROOT / "csrc", ROOT / "include") for part in ("-I", each)]
     command = [
-        preloaded.compiler("c++", "g++"),
-        "-std=c++17",
-        "-fsyntax-only",
-        *includes,
-        PROGRAMS / "constants.cpp",
-    ]
+        preloaded.compiler("c++", "g++"), "-std=c++17", "-fsyntax-only", *includes, PROGRAMS / "constants.cpp",
+    ]  # fmt: skip
     subprocess.run(command, check=True)

@@ -91,14 +91,8 @@ def test_integers(check_refused: Callable[..., None], options: dict[str, Any]) -
 def test_integers_need_the_bits_of_a_plan(check_refused: Callable[..., None]) -> None:
     plan, x = ozfp4.plan(1, 1, 3, bits=20, accuracy="scaled", backend="int8"), np.ones((3, 3), np.int64)
     check_refused(
-        ValueError,
-        "plan: its bits are 20, these integers need 64",
-        ozfp4.matmul,
-        x,
-        x,
-        device="cpu",
-        plan=plan,
-    )
+        ValueError, "plan: its bits are 20, these integers need 64", ozfp4.matmul, x, x, device="cpu", plan=plan,
+    )  # fmt: skip
 
 
 def test_tensors() -> None:

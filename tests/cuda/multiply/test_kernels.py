@@ -15,19 +15,8 @@ CUDA = extension.extension()
 # At and around the extents of tiles of rows and columns, and of steps along K.
 EXTENTS = (1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129, 191, 193, 255, 256, 257, 300)
 INNER = (
-    1,
-    2,
-    *(at + i for at in (32, 64, 128, 256) for i in (-1, 0, 1)),
-    383,
-    385,
-    511,
-    513,
-    1023,
-    1025,
-    2047,
-    2049,
-    4097,
-)
+    1, 2, *(at + i for at in (32, 64, 128, 256) for i in (-1, 0, 1)), 383, 385, 511, 513, 1023, 1025, 2047, 2049, 4097,
+)  # fmt: skip
 
 
 def runs_on(kernel, path):
