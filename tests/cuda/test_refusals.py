@@ -24,21 +24,13 @@ REFUSED = [
     (ValueError, "^out: shape", lambda: ozfp4.matmul(A, B, out=OUT.T)),
     (ValueError, "^out: the array shares memory with a", lambda: ozfp4.matmul(A, B, out=A[:, :7])),
     (RuntimeError, "'fp64' has no GPU kernel", lambda: ozfp4.matmul(A, B, backend="fp64")),
-    (
-        RuntimeError,
-        "don't support automatic differentiation",
-        lambda: chosen.matmul(A.clone().requires_grad_(), B, out=OUT),
-    ),
+    (RuntimeError, "don't support automatic differentiation", lambda: chosen.matmul(A.clone().requires_grad_(), B, out=OUT)),
     (ValueError, "^out: a lazily conjugated tensor", lambda: ozfp4.matmul(A + 0j, B, out=COMPLEX.conj())),
     (TypeError, r"^out: dtype torch\.float64 is not", lambda: ozfp4.matmul(A + 0j, B, out=OUT)),
     (RuntimeError, "^c: device cpu differs from cuda:0", lambda: ozfp4.gemm(1, A, B, 1, C.cpu(), out=OUT)),
     (TypeError, r"^c: dtype torch\.float16", lambda: ozfp4.gemm(1, A, B, 1, C.half(), out=OUT)),
     (ValueError, r"^c: shape \(7, 8\)", lambda: ozfp4.gemm(1, A, B, 1, C.T, out=OUT)),
-    (
-        ValueError,
-        "shares memory with c",
-        lambda: ozfp4.gemm(1, A, B, 1, ROOM[:56].view(8, 7), out=ROOM[1:57].view(8, 7)),
-    ),
+    (ValueError, "shares memory with c", lambda: ozfp4.gemm(1, A, B, 1, ROOM[:56].view(8, 7), out=ROOM[1:57].view(8, 7))),
     (MemoryError, "^workspace_limit", lambda: ozfp4.gram(TALL, left=True, out=WHOLE, workspace_limit=10)),
     (RuntimeError, r"^operands\[1\]: device cpu differs", lambda: ozfp4.einsum("ij,jk", A, B.cpu(), out=OUT)),
     (RuntimeError, "^out: device cpu differs", lambda: ozfp4.einsum("ij,jk", A, B, out=OUT.cpu())),
@@ -48,7 +40,7 @@ REFUSED = [
         lambda: ozfp4.einsum("ij,jk", SQUARE, SQUARE.clone(), out=SQUARE.mT),
     ),
     (TypeError, r"^operands\[1\]: dtype torch\.float16", lambda: ozfp4.einsum("ij,jk", A, B.half())),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("error", "pattern", "call"), REFUSED, ids=[row[1] for row in REFUSED])

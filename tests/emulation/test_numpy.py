@@ -49,33 +49,17 @@ CALLS: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
     ),
     "inner": (lambda: np.inner(T, A), lambda: ozfp4.tensordot(T, A, (-1, -1)), 3 * 7 * 7 * 31),
     "inner of vectors": (lambda: np.inner(V, V), lambda: ozfp4.matmul(V, V), 31),
-    "tensordot": (
-        lambda: np.tensordot(T, S, ([0, 2], [0, 1])),
-        lambda: ozfp4.tensordot(T, S, ([0, 2], [0, 1])),
-        7 * 5 * 93,
-    ),
+    "tensordot": (lambda: np.tensordot(T, S, ([0, 2], [0, 1])), lambda: ozfp4.tensordot(T, S, ([0, 2], [0, 1])), 7 * 5 * 93),
     "tensordot by a number": (lambda: np.tensordot(A, B, 1), lambda: ozfp4.matmul(A, B), 7 * 31 * 5),
-    "einsum": (
-        lambda: np.einsum("bij,bjk->ik", T, S),
-        lambda: ozfp4.einsum("bij,bjk->ik", T, S),
-        7 * 5 * 93,
-    ),
-    "einsum by lists": (
-        lambda: np.einsum(A, [0, 1], B, [1, 2], [2, 0]),
-        lambda: ozfp4.einsum("ij,jk->ki", A, B),
-        7 * 31 * 5,
-    ),
-    "einsum of stacks": (
-        lambda: np.einsum("...ij,...jk", T, S),
-        lambda: ozfp4.matmul(T, S),
-        3 * 7 * 31 * 5,
-    ),
+    "einsum": (lambda: np.einsum("bij,bjk->ik", T, S), lambda: ozfp4.einsum("bij,bjk->ik", T, S), 7 * 5 * 93),
+    "einsum by lists": (lambda: np.einsum(A, [0, 1], B, [1, 2], [2, 0]), lambda: ozfp4.einsum("ij,jk->ki", A, B), 7 * 31 * 5),
+    "einsum of stacks": (lambda: np.einsum("...ij,...jk", T, S), lambda: ozfp4.matmul(T, S), 3 * 7 * 31 * 5),
     "einsum of three": (
         lambda: np.einsum("ij,jk,k->i", A, B, V[:5]),
         lambda: ozfp4.einsum("ij,jk,k->i", A, B, V[:5]),
         7 * 31 * 5,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -50,18 +50,9 @@ GEMM: dict[str, Case] = {
     "C of a column": (lambda a, b, c: ozfp4.gemm(2, a, b, -1, c), (leaf(2, 2), leaf(2, 2), leaf(2, 1))),
     "C alone": (lambda c: ozfp4.gemm(2, CONSTANT, CONSTANT, 3, c, trans_a=True), (leaf(2),)),
     "no C": (lambda a, b: ozfp4.gemm(3, a, b), (leaf(2, 3), leaf(3))),
-    "transposes": (
-        lambda a, b, c: ozfp4.gemm(1, a, b, 1, c, trans_a="T", trans_b=True),
-        (leaf(3, 2), leaf(2, 3), leaf(2, 2)),
-    ),
-    "complex, C real": (
-        lambda a, b, c: ozfp4.gemm(1, a, b, 2, c),
-        (leaf(2, 2, dtype=COMPLEX), leaf(2, 1), leaf(2, 1)),
-    ),
-    "complex factors": (
-        lambda a, b, c: ozfp4.gemm(1 - 2j, a, b, 3j, c),
-        (leaf(2, 2, dtype=COMPLEX), leaf(2, 1), leaf(2, 1)),
-    ),
+    "transposes": (lambda a, b, c: ozfp4.gemm(1, a, b, 1, c, trans_a="T", trans_b=True), (leaf(3, 2), leaf(2, 3), leaf(2, 2))),
+    "complex, C real": (lambda a, b, c: ozfp4.gemm(1, a, b, 2, c), (leaf(2, 2, dtype=COMPLEX), leaf(2, 1), leaf(2, 1))),
+    "complex factors": (lambda a, b, c: ozfp4.gemm(1 - 2j, a, b, 3j, c), (leaf(2, 2, dtype=COMPLEX), leaf(2, 1), leaf(2, 1))),
     "complex factors, C a row": (
         lambda a, b, c: ozfp4.gemm(2j, a, b, -1 + 1j, c),
         (leaf(2, 2), leaf(2, 2, dtype=COMPLEX), leaf(1, 2, dtype=COMPLEX)),
@@ -71,7 +62,7 @@ GEMM: dict[str, Case] = {
         lambda a, b, c: ozfp4.gemm(1, a, b, 2, c),
         (leaf(2, 2), leaf(2, 2, dtype=COMPLEX), leaf(1, 2, dtype=COMPLEX)),
     ),
-}
+}  # fmt: skip
 GRAM: dict[str, Case] = {
     "columns": (ozfp4.gram, (leaf(3, 2),)),
     "rows": (lambda a: ozfp4.gram(a, left=True), (leaf(2, 2, 3),)),

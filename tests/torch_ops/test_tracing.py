@@ -43,19 +43,11 @@ SAMPLES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "matmul of nothing": (OPERATORS.matmul.default, (entries(3, 0), entries(0, 5).requires_grad_()), {}),
     "matmul of integers": (OPERATORS.matmul.default, (integers(2, 3), integers(3)), {}),
     "matmul.out": (OPERATORS.matmul.out, (entries(3, 4), entries(4, 5)), {"out": entries(3, 5)}),
-    "gemm": (
-        OPERATORS.gemm.default,
-        (entries(3, 4).requires_grad_(), entries(4, 5), 1.5, 2.0, entries(5).requires_grad_()),
-        {},
-    ),
-    "gemm.out": (
-        OPERATORS.gemm.out,
-        (entries(3, 4), entries(4, 5), 1.5, 2.0, entries(5)),
-        {"out": entries(3, 5)},
-    ),
+    "gemm": (OPERATORS.gemm.default, (entries(3, 4).requires_grad_(), entries(4, 5), 1.5, 2.0, entries(5).requires_grad_()), {}),
+    "gemm.out": (OPERATORS.gemm.out, (entries(3, 4), entries(4, 5), 1.5, 2.0, entries(5)), {"out": entries(3, 5)}),
     "gram": (OPERATORS.gram.default, (entries(2, 3, 4, dtype=COMPLEX).requires_grad_(),), {"left": True}),
     "gram.out": (OPERATORS.gram.out, (entries(3, 4),), {"out": entries(4, 4)}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -84,20 +76,14 @@ TRAINED: dict[str, tuple[Callable[..., Any], list[Operands]]] = {
         lambda a, b: ozfp4.matmul(a, b, accuracy="correct", rounding="up").sin(),
         [(entries(m, 4), entries(4, n)) for m, n in ((3, 5), (6, 7))],
     ),
-    "stacks": (
-        ozfp4.matmul,
-        [(entries(s, 3, 4), entries(t, 1, 4, n)) for s, t, n in ((2, 5, 6), (3, 2, 7), (7, 4, 3))],
-    ),
-    "complex": (
-        lambda a, b: ozfp4.matmul(a.mH, b),
-        [(entries(4, m, dtype=COMPLEX), entries(4, 5)) for m in (3, 6)],
-    ),
+    "stacks": (ozfp4.matmul, [(entries(s, 3, 4), entries(t, 1, 4, n)) for s, t, n in ((2, 5, 6), (3, 2, 7), (7, 4, 3))]),
+    "complex": (lambda a, b: ozfp4.matmul(a.mH, b), [(entries(4, m, dtype=COMPLEX), entries(4, 5)) for m in (3, 6)]),
     "gemm": (
         lambda a, b, c: ozfp4.gemm(-1, a, b, 2.5, c, trans_b=True),
         [(entries(m, 4), entries(n, 4), entries(n)) for m, n in ((3, 5), (6, 7))],
     ),
     "gram": (lambda a: ozfp4.gram(a, left=True), [(entries(m, 4),) for m in (3, 6, 8)]),
-}
+}  # fmt: skip
 ONLY_RUN: dict[str, tuple[Callable[..., Any], list[Operands]]] = {
     "integers": (ozfp4.matmul, [(integers(m, 4), integers(4, 5)) for m in (3, 6)]),
     "update of integers": (
