@@ -1,8 +1,7 @@
-"""The processes that tests of several ranks run in: values, errors, deaths and delays come back as what they are."""
+"""The processes that tests of several ranks run in: errors and delays come back as what they are. Deaths: test_agreement.py."""
 
 from __future__ import annotations
 
-import os
 import time
 
 import pytest
@@ -23,21 +22,9 @@ def fail(here: Here, who: int) -> int:
     return here.rank
 
 
-def end(here: Here, who: int) -> int:
-    if here.rank == who:
-        os._exit(7)
-    return here.rank
-
-
 def wait(here: Here) -> None:
     if here.rank == 1:
         time.sleep(60)
-
-
-def test_values(ranks: Ranks) -> None:
-    size = ranks.size
-    for value in (1.0, 2.0):
-        assert ranks.run(sums, value) == [size * value + size * (size - 1) / 2] * size
 
 
 def test_errors_name_the_rank() -> None:
@@ -48,11 +35,7 @@ def test_errors_name_the_rank() -> None:
     assert ranks.run(sums, 0.0) == [3.0] * 3
 
 
-def test_a_death_and_a_delay() -> None:
-    ranks = Ranks(2)
-    found = ranks.outcomes(end, 1)
-    assert [x.is_dead for x in found] == [False, True]
-    assert not ranks.is_usable
+def test_a_delay() -> None:
     ranks = Ranks(2)
     found = ranks.outcomes(wait, limit=1.0)
     assert [x.is_dead for x in found] == [False, True]
