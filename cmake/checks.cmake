@@ -69,7 +69,6 @@ if(NOT TARGET ozfp4_cuda)
 endif()
 
 add_check(cuda/blocks_check.cpp ozfp4_cuda)
-add_check(cuda/partial_check.cpp ozfp4_cuda)
 add_check(cuda/ways_check.cpp ozfp4_cuda)
 add_check(cuda/refusal_check.cpp ozfp4_cuda)
 add_check(cuda/stages_check.cpp ozfp4_cuda gpu)
