@@ -55,23 +55,6 @@ def test_lists_are_operands() -> None:
     assert ozfp4.plan_for([[1.0, 2.0]], [3.0, 4.0]) == ozfp4.plan(1, 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "options", "error", "message"),
-    [
-        (np.ones((2, 3)), np.ones((4, 2)), {}, ValueError, "inner dimensions differ"),
-        (np.ones((2, 2, 3)), np.ones((3, 3, 2)), {}, ValueError, "stacks do not broadcast"),
-        (np.ones((2, 3), np.float16), np.ones((3, 2)), {}, TypeError, "^a: dtype float16"),
-        (np.ones((2, 3)), np.float64(3), {}, ValueError, "^b: a 0-d array"),
-        (np.ones((2, 3)), np.ones((3, 2)), {"backend": "gpu"}, ValueError, "^backend: 'gpu'"),
-    ],
-)
-def test_what_matmul_refuses(a: Any, b: Any, options: dict, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        ozfp4.matmul(a, b, **options)
-    with pytest.raises(error, match=message):
-        ozfp4.plan_for(a, b, **options)
-
-
 @pytest.mark.usefixtures("cache", "no_int8_unit")
 def test_the_next_backend_where_a_kernel_is_disabled() -> None:
     a = np.ones((3, 4))

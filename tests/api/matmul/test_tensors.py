@@ -46,38 +46,6 @@ def test_results_own_writable_memory() -> None:
     assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled"), expected)
 
 
-def views(x):
-    """Tensors equal to x with other strides."""
-    wide = torch.full((2 * x.shape[0] + 1, 3 * x.shape[1] + 2), float("nan"), dtype=x.dtype)
-    steps = wide[1 : 1 + 2 * x.shape[0] : 2, 2 : 2 + 3 * x.shape[1] : 3]
-    steps.copy_(x)
-    flipped = torch.complex(torch.zeros_like(x), -x).conj().imag
-    assert flipped.is_neg()
-    return {
-        "contiguous": x,
-        "transposed": x.t().contiguous().t(),
-        "steps": steps,
-        "channels": torch.stack([x, torch.zeros_like(x)], dim=-1)[..., 0],
-        "real part": torch.complex(x, torch.ones_like(x)).real,
-        "lazily negated": flipped,
-        "detached": x.clone().requires_grad_().detach(),
-        "view of a view": torch.nn.functional.pad(x, (1, 2, 3, 4))[3:-4, 1:-2],
-    }
-
-
-@pytest.mark.parametrize("name", list(views(torch.ones(1, 1))))
-@both_types
-def test_views(name: str, dtype: type) -> None:
-    a, b = tensors("row-exponents" if "negated" not in name else "phi8", dtype=dtype)
-    x, y = views(a)[name], views(b)[name]
-    assert torch.equal(x, a)
-    before = x.clone(), y.clone()
-    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), exact(a, b))
-    assert_same_bits(ozfp4.matmul(y.t(), x.mT, accuracy="scaled"), exact(b.t(), a.t()))
-    assert torch.equal(x, before[0])
-    assert torch.equal(y, before[1])
-
-
 def test_an_out_that_is_a_lazily_negated_view_is_refused() -> None:
     """Writing to a resolved copy of it would lose the result."""
     a, b = tensors()

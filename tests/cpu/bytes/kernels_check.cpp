@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/bytes/model_tiles.hpp"
 #include "cpu/bytes/kernels/amx_walk.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/bytes/model_tiles.hpp"
 
 namespace {
 
