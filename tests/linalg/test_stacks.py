@@ -63,7 +63,7 @@ def test_every_function(n, dtype, library):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [3, native.SMALL, 21])
+@pytest.mark.parametrize("n", [3, native.SMALL, pytest.param(21, marks=pytest.mark.slow)])
 def test_refined(n, dtype, library):
     a, b = noise(dtype, 5, n, n), noise(dtype, 5, n, 2)
     check(lambda a, b: linalg.solve(a, b, refine=True), library(a), library(b))
