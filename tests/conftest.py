@@ -15,11 +15,7 @@ from hypothesis import HealthCheck, settings
 from device_names import CPU, CUDA, NUMPY, Name
 
 settings.register_profile(
-    "ozfp4",
-    derandomize=True,
-    deadline=None,
-    max_examples=60,
-    suppress_health_check=[HealthCheck.too_slow],
+    "ozfp4", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ozfp4")
 

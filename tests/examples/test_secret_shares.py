@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from secret_shares import (
-    Dealer,
-    by_ozfp4,
-    multiply,
-    network,
-    opened_sum,
-    private_network,
-    squares,
-)
+from secret_shares import Dealer, by_ozfp4, multiply, network, opened_sum, private_network, squares
 
 
 def integers(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:

@@ -108,10 +108,7 @@ MASKED = np.ma.masked_array(A[0], A[0] > 1)
     ],
 )
 def test_lists_that_hold_such_arrays_are_refused(x: Any, words: str) -> None:
-    for name, call in (
-        ("a", lambda: ozfp4.matmul(x, B)),
-        ("b", lambda: ozfp4.linalg.solve(np.eye(3), x)),
-    ):
+    for name, call in (("a", lambda: ozfp4.matmul(x, B)), ("b", lambda: ozfp4.linalg.solve(np.eye(3), x))):
         with pytest.raises(TypeError, match=f"^{name}{words}"):
             call()
 

@@ -88,11 +88,7 @@ def tensors():
         "dtype torch.qint8 is not supported",
     )
     for name in ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        yield (
-            name,
-            a.to(getattr(torch, name)),
-            f"dtype torch.{name} is not supported; allowed is float64",
-        )
+        yield (name, a.to(getattr(torch, name)), f"dtype torch.{name} is not supported; allowed is float64")
     yield "complex32", torch.ones(3, 4, dtype=torch.complex32), "dtype torch.complex32 is not supported"
     masked = torch.masked.masked_tensor(a, a > 0)
     yield "masked", masked, "MaskedTensor does not hold its entries as a torch.Tensor does"

@@ -103,11 +103,7 @@ def test_matrices_that_share_memory_with_each_other(dtype: type, accuracy: str) 
         series, (5, 4, 6), (series.itemsize, 3 * series.itemsize, series.itemsize)
     )
     b = np.lib.stride_tricks.sliding_window_view(windows, (6, 3)).reshape(-1, 6, 3)[:5]
-    for x, y in (
-        (a, b),
-        (a, a.swapaxes(1, 2)),
-        (b.swapaxes(1, 2)[:, ::-1], a.swapaxes(1, 2)),
-    ):
+    for x, y in ((a, b), (a, a.swapaxes(1, 2)), (b.swapaxes(1, 2)[:, ::-1], a.swapaxes(1, 2))):
         expected = one_by_one(x, y, accuracy=accuracy)
         out = noise(expected.shape, dtype)
         assert_same_bits(ozfp4.matmul(x, y, out=out, accuracy=accuracy), expected)
