@@ -1,9 +1,7 @@
 // Complex plans on a GPU, as far as the host can see: the constants and tables of pairs give the plan's residues and limbs, those
-// of the join the parts; and what is laid out for a complex product, whole or cut, of operands that are kept or not, is what
-// every stage takes.
-#include <algorithm>
+// of the join the parts, and turns have both parts of a result. What is laid out, of operands that are kept or not: tests/api
+// test_prepare.py with `-k cuda`.
 #include <cstdint>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,7 +9,6 @@
 #include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
 #include "cuda/matmul.hpp"
-#include "cuda/prepare.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
@@ -138,140 +135,6 @@ void check_views() {
   }
 }
 
-void check_layouts(const Alphabet& alphabet, Kernel kernel, const Gpu& gpu) {
-  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
-    for (const int k : {1, 7, 130, 5000}) {
-      const int bits = accuracy == Accuracy::scaled ? 53 : 76;
-      const CudaPlan plan =
-          make_cuda_plan(plan_of(alphabet, bits, 2 * k), 2 * k, kernel, {accuracy, Rounding::nearest, Second::none, 53});
-      CudaProduct product = expanded(300, 201, k);
-      product.axes = {{3, 0, 1 << 20, 1 << 24}};
-      product = with_parts(product);
-      const std::int64_t whole = make_layout(plan, product, gpu, INT64_MAX).bytes;
-      for (const std::int64_t cap : {INT64_MAX, whole / 2, whole / 10, whole / 40}) {
-        const std::string name = std::string(alphabet.name) + ", " + kernel_name(kernel) + ": " + std::to_string(k) + " within " +
-                                 std::to_string(cap) + " of " + std::to_string(whole);
-        try {
-          const CudaLayout layout = make_layout(plan, product, gpu, cap);
-          check_matmul(plan, layout, product, plan.schedule.steps.data(), gpu);
-          report(name, layout.bytes <= cap && layout.tile.splits == 1 && !layout.scales_and_encodes && layout.inners % 2 == 0);
-        } catch (const std::length_error&) {
-          report(name, cap <= whole / 10);  // the smallest blocks need more
-        } catch (const std::exception& error) {
-          report(name, false, error.what());
-        }
-      }
-    }
-  }
-}
-
-// Four matrices A and three B; kept of B are those of its even columns, then those of the odd ones.
-CudaProduct kept_product(int k, bool keeps_a, bool keeps_b) {
-  CudaProduct product = expanded(300, 201, k);
-  product.axes = {{4, 1 << 30, 0, 1 << 28}, {3, 0, 1 << 20, 1 << 24}};
-  if (keeps_a) product.stored_a.lines = 300, product.stored_a.matrices = 4;
-  if (keeps_b) product.stored_b.lines = 201, product.stored_b.matrices = 2 * 3;
-  return with_parts(product);
-}
-
-// Every turn has all of a B that is kept, and begins with the matrix of A that it begins with.
-bool are_kept_turns(const CudaProduct& product, const Turns& turns) {
-  bool good = true;
-  for (std::int64_t index = 0; index < turns.count; ++index) {
-    const Turn turn = turn_at(product, turns, index);
-    if (turn.stored_a.exists()) good &= turn.a.data - product.a.data == turn.stored_a.first_matrix * (std::int64_t(1) << 30);
-    if (!turn.stored_b.exists()) continue;
-    good &= turn.b.data == product.b.data && turn.stored_b.first_matrix == 0 && turn.result.b_step[0] == 3 &&
-            turn.b.stack.count() == turn.stored_b.matrices;
-  }
-  return good;
-}
-
-// Where the parts of what is kept lie: planes of half the entries of K, of B of the even columns alone.
-void check_stored(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const std::string& name) {
-  const Turn turn = turn_at(product, longest_turns(product), 0);
-  char* const memory = reinterpret_cast<char*>(1 << 20);
-  for (const bool is_b : {false, true}) {
-    const DeviceOperand& view = is_b ? turn.b : turn.a;
-    StoredOperand stored;
-    stored.memory = memory;
-    stored.lines = view.outer;
-    stored.matrices = view.stack.count();
-    const StoredLayout layout = make_stored_layout(plan, stored.matrices, stored.lines, view.inner, view.has_parts);
-    const EncodedOperand kept = take_stored(plan, stored, view);
-    const Planes& planes = kept.planes;
-    const std::int64_t matrices = is_b ? 3 : 4;
-    const char* const begin = reinterpret_cast<const char*>(planes.data);
-    const std::int64_t lines = stored.matrices * stored.lines;
-    bool good =
-        planes.pitch == plane_pitch(planes.element, view.inner / 2) && planes.plane_stride == matrices * planes.matrix_stride;
-    good &= planes.matrix_stride >= stored.lines * planes.pitch && view.has_parts == is_b;
-    good &= begin + planes.planes * planes.plane_stride <= memory + layout.bytes;
-    good &= reinterpret_cast<const char*>(kept.scaled.record + lines) <= begin;
-    good &= reinterpret_cast<const char*>(kept.scaled.shift + lines) <= reinterpret_cast<const char*>(kept.scaled.special);
-    report(name + ": parts of what is kept", good);
-    try {
-      check_store(plan, view, gpu);
-    } catch (const std::exception& error) {
-      report(name + ": what is stored", false, error.what());
-    }
-  }
-}
-
-// A piece of K begins in planes at half of where it begins in the entries.
-bool are_kept_blocks(const CudaPlan& plan, const CudaLayout& layout, const CudaProduct& product) {
-  const Turn turn = turn_at(product, layout.turns, 0);
-  const Preparation prepared(plan, layout, turn, reinterpret_cast<char*>(1 << 20));
-  const Block block{{64, 1}, {128, 1}, {512, 2}};
-  const Planes &a = prepared.a.planes, &b = prepared.b.planes;
-  const std::int64_t behind = row_bytes(a.element, 256);
-  return (!turn.stored_a.exists() || prepared.a_of(block).planes.data - a.data == 64 * a.pitch + behind) &&
-         (!turn.stored_b.exists() || prepared.b_of(block).planes.data - b.data == 128 * b.pitch + behind);
-}
-
-void check_kept(const Alphabet& alphabet, Kernel kernel, const Gpu& gpu) {
-  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
-    for (const int k : {1, 7, 130, 5000}) {
-      const Plan chosen = plan_of(alphabet, accuracy == Accuracy::scaled ? 53 : 76, 2 * k);
-      const CudaPlan plan = make_cuda_plan(chosen, 2 * k, kernel, {accuracy, Rounding::nearest, Second::bound, 53});
-      const std::string kept = std::string(alphabet.name) + ", " + kernel_name(kernel) + ", kept: " + std::to_string(k);
-      check_stored(plan, kept_product(k, false, false), gpu, kept);
-      for (const int sides : {1, 2, 3}) {
-        CudaProduct product = kept_product(k, (sides & 1) != 0, (sides & 2) != 0);
-        product.second = product.result;
-        const std::int64_t whole = make_layout(plan, product, gpu, INT64_MAX).bytes;
-        for (const std::int64_t cap : {INT64_MAX, whole / 2, whole / 10, whole / 40}) {
-          const std::string name = kept + ", sides " + std::to_string(sides) + " within " + std::to_string(cap);
-          try {
-            const CudaLayout layout = make_layout(plan, product, gpu, cap);
-            check_matmul(plan, layout, product, plan.schedule.steps.data(), gpu);
-            report(name, layout.bytes <= cap && are_kept_turns(product, layout.turns) && !layout.scales_and_encodes);
-            report(name + ", blocks", are_kept_blocks(plan, layout, product));
-          } catch (const std::length_error&) {
-            report(name, cap <= whole / 2);  // a B that is kept is not cut
-          } catch (const std::exception& error) {
-            report(name, false, error.what());
-          }
-        }
-      }
-    }
-  }
-}
-
-void check_kept_axes() {
-  CudaProduct product = kept_product(7, false, true);
-  product.axes.assign(6, {3, 100, 100, 100});
-  try {
-    longest_turns(product);
-    report("a kept B of many axes", false);
-  } catch (const std::invalid_argument&) {
-    report("a kept B of many axes", true);
-  }
-  for (StackAxis& axis : product.axes) axis.b_stride = 0;
-  const Turns turns = longest_turns(product);
-  report("a kept B that is broadcast", turns.axis == 3 && turn_at(product, turns, turns.count - 1).b.data == product.b.data);
-}
-
 }  // namespace
 
 int main() {
@@ -289,22 +152,5 @@ int main() {
   check_join(Alphabet::int8, 94);
   check_join(Alphabet::fp4, 82);
   check_views();
-  check_kept_axes();
-  const Gpu first{held_capabilities()[0], 132};
-  check_layouts(Alphabet::int8, Kernel::mma_copy, first);  // in every build
-  check_kept(Alphabet::int8, Kernel::mma_copy, first);
-  // Of kernels of bytes and of those of E2M1 codes, which only some GPUs have.
-  const Plan fp4 = plan_of(Alphabet::fp4, 53, 2);
-  std::set<Kernel> checked;
-  for (const int* capability = held_capabilities(); *capability != 0; ++capability) {
-    const Gpu gpu{*capability, 132};
-    for (int i = 0; i < kKernels; ++i) {
-      const auto kernel = static_cast<Kernel>(i);
-      if (find_kernel_error(kernel, element_of(fp4, kernel), gpu) != nullptr || !checked.insert(kernel).second) continue;
-      check_layouts(Alphabet::fp4, kernel, gpu);
-      check_kept(Alphabet::fp4, kernel, gpu);
-    }
-  }
-  report("a kernel multiplies complex FP4", !checked.empty());
   return finish();
 }
