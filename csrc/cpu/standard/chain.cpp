@@ -122,7 +122,7 @@ class Chains {
         target_(target),
         rows_(rows),
         columns_(columns),
-        flip_(flips ? 1 : 0),
+        flips_(flips),
         shape_(choose_strip<T>(rows.count, columns.count, a_.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
@@ -231,7 +231,10 @@ class Chains {
     own.data += first * view.outer_stride;
     own.outer_stride *= step;
     with_float(view.type, [&](auto zero) {
-      write_panel<decltype(zero), Lines>(own, 0, lines, inner, depth, to, [](auto x) { return static_cast<T>(x); }, flip_);
+      const auto converted = [](auto x) { return static_cast<T>(x); };
+      const auto write = flips_ ? write_panel<decltype(zero), Lines, true, T, decltype(converted)>
+                                : write_panel<decltype(zero), Lines, false, T, decltype(converted)>;
+      write(own, 0, lines, inner, depth, to, converted);
     });
     const auto is_nonzero = [&](std::int64_t k) {
       return std::any_of(to + k * Lines, to + (k + 1) * Lines, [](T x) { return x != T(0); });
@@ -292,7 +295,7 @@ class Chains {
   const std::int64_t row_, column_;
   const Target& target_;
   const LinePart rows_, columns_;
-  const std::int64_t flip_;
+  const bool flips_;
   const StripShape shape_;
   const Buffer sums_, panels_b_;
   std::vector<NonzeroRange> nonzero_b_;  // of panels of B
