@@ -53,19 +53,6 @@ OZFP4_VECTORISED void extend_signs(const std::uint32_t* words, std::int64_t n, s
   for (std::int64_t i = 0; i < n; ++i) signs[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(words[i]) >> 31);
 }
 
-template <class T>
-void quantise_any(const T* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
-  if (form.bits <= kMultipliedBits && std::abs(shift) <= 2000) {  // as far as halves_of reaches
-    const ShiftHalves halves = halves_of(shift);
-    multiply_line(x, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second), line);
-    for (int i = 3; i < form.words; ++i) extend_signs(line.word[2], n, line.word[i]);
-    return;
-  }
-  MovedLine moved;
-  move_line(x, n, shift, moved);
-  for (int i = 0; i < form.words; ++i) place_words(moved, n, 32 * i, line.word[i]);
-}
-
 // word += addend + carry, and the carry out of it.
 OZFP4_VECTORISED void add_to_words(std::uint32_t* words, std::int64_t n, std::uint32_t addend, std::uint32_t* carry) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -102,12 +89,20 @@ OZFP4_CUT(std::int8_t)
 
 }  // namespace
 
-void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
-  quantise_any(x, n, shift, form, line);
+template <class T>
+void quantise_wide(const T* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
+  if (form.bits <= kMultipliedBits && std::abs(shift) <= 2000) {  // as far as halves_of reaches
+    const ShiftHalves halves = halves_of(shift);
+    multiply_line(x, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second), line);
+    for (int i = 3; i < form.words; ++i) extend_signs(line.word[2], n, line.word[i]);
+    return;
+  }
+  MovedLine moved;
+  move_line(x, n, shift, moved);
+  for (int i = 0; i < form.words; ++i) place_words(moved, n, 32 * i, line.word[i]);
 }
-void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
-  quantise_any(x, n, shift, form, line);
-}
+template void quantise_wide(const double*, std::int64_t, int, WideForm, WideLine&);
+template void quantise_wide(const float*, std::int64_t, int, WideForm, WideLine&);
 
 void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers) {
   const DefaultFpMode mode;
@@ -139,7 +134,7 @@ void FieldCutter::prepare(WideLine& line, std::int64_t n) const {
 }
 
 template <class Field>
-void FieldCutter::cut_any(const WideLine& line, int j, std::int64_t n, Field* fields) const {
+void FieldCutter::cut(const WideLine& line, int j, std::int64_t n, Field* fields) const {
   const int place = width_ * j, word = place / 32, right = place % 32;
   const bool is_last = j + 1 == count_;
   const std::uint32_t* low = line.word[std::min(word, words_ - 1)];
@@ -147,9 +142,8 @@ void FieldCutter::cut_any(const WideLine& line, int j, std::int64_t n, Field* fi
   cut_line(low, high, n, {right, 31 - right, is_last ? ~0u : (1u << width_) - 1, is_last ? 0 : std::int32_t(1) << (width_ - 1)},
            fields);
 }
-
-void FieldCutter::cut(const WideLine& line, int j, std::int64_t n, float* fields) const { cut_any(line, j, n, fields); }
-void FieldCutter::cut(const WideLine& line, int j, std::int64_t n, double* fields) const { cut_any(line, j, n, fields); }
-void FieldCutter::cut(const WideLine& line, int j, std::int64_t n, std::int8_t* fields) const { cut_any(line, j, n, fields); }
+template void FieldCutter::cut(const WideLine&, int, std::int64_t, float*) const;
+template void FieldCutter::cut(const WideLine&, int, std::int64_t, double*) const;
+template void FieldCutter::cut(const WideLine&, int, std::int64_t, std::int8_t*) const;
 
 }  // namespace ozfp4

@@ -24,9 +24,9 @@ struct WideForm {
 };
 
 // Integers of n entries at scale 2^shift; 0 for non-finite entries. Precondition: n <= kLine, |x| 2^shift <= 2^bits, in a
-// DefaultFpMode.
-void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line);
-void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line);
+// DefaultFpMode; T double or float.
+template <class T>
+void quantise_wide(const T* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 
 // Integers of an operand, row-major [outer][inner][words]: little-endian 32-bit words, two's complement. Precondition: words <=
 // WideLine::kWords, |x| 2^shift <= 2^(32 words - 2).
@@ -42,15 +42,11 @@ class FieldCutter {
   // Adds half of a field at the place of each but the last, so that none borrows: to be done once, before cut.
   void prepare(WideLine& line, std::int64_t n) const;
 
-  // Field j of every entry of a prepared line.
-  void cut(const WideLine& line, int j, std::int64_t n, float* fields) const;
-  void cut(const WideLine& line, int j, std::int64_t n, double* fields) const;
-  void cut(const WideLine& line, int j, std::int64_t n, std::int8_t* fields) const;
+  // Field j of every entry of a prepared line, as float, double or int8.
+  template <class Field>
+  void cut(const WideLine& line, int j, std::int64_t n, Field* fields) const;
 
  private:
-  template <class Field>
-  void cut_any(const WideLine& line, int j, std::int64_t n, Field* fields) const;
-
   int width_, count_, words_;
   std::uint32_t halves_[WideLine::kWords] = {};
 };

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/gemm/sum_tile.hpp"
 #include "cpu/limbs/shape.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/scale/facts.hpp"
 #include "cpu/scale/scale.hpp"
 #include "cpu/words/near_sum.hpp"
-#include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
 

@@ -13,7 +13,6 @@
 #include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/reconstruct/round_block.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/words/sums.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -11,7 +11,7 @@
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/scale/scale.hpp"
 #include "cpu/words/operand.hpp"
-#include "cpu/words/shape.hpp"
+#include "cpu/words/sums.hpp"
 
 namespace ozfp4 {
 

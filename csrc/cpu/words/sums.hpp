@@ -1,17 +1,34 @@
-// The wide integers of a product in words, from the sums that multiply left: what Integers is to planes.
+// How the operands of a product in words lie, and the wide integers from the sums that multiply leaves: what Integers is to
+// planes.
 #pragma once
 
 #include <cstdint>
 
 #include "arith/modes.hpp"
+#include "arith/multiples.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/crt/columns.hpp"
 #include "cpu/crt/lanes.hpp"
+#include "cpu/gemm/sum_tile.hpp"
 #include "cpu/words/near_sum.hpp"
-#include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
+
+// Extents, padded to tiles. A's entries lie [row][k], B's [panel][k][kSumColumns], sums [row][column]: of each plane, which are
+// the integers in FP64, the integers modulo 2^64, and the residues by each bridge.
+struct WordShape {
+  std::int64_t rows, columns, inner;
+
+  WordShape(std::int64_t m, std::int64_t n, std::int64_t k)
+      : rows(round_up(m, kSumRows)), columns(round_up(n, kSumColumns)), inner(k) {}
+
+  std::int64_t entries_a() const { return rows * inner; }
+  std::int64_t entries_b() const { return columns * inner; }
+  std::int64_t entries() const { return rows * columns; }
+  // Bytes of all planes of all three.
+  std::int64_t bytes(int bridges) const { return (entries_a() + entries_b() + entries()) * 8 * (2 + bridges); }
+};
 
 // Sums of one entry and of those beside it.
 struct NearSums {
