@@ -41,17 +41,23 @@ __device__ __forceinline__ void store_pair(char* place, const Two<T>& x) {
 }
 
 template <class T>
+__device__ __forceinline__ void copy_pair(const char* from, char* to, bool is_turned) {
+  const Two<T> x = load_pair<T>(from);
+  store_pair<T>(to, is_turned ? turned(x) : x);
+}
+
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(const MatrixExtents extents, const StridedMatrices from, const StridedMatrices to, bool is_turned) {
   for_entries(extents, [&](std::int64_t matrix, std::int64_t row, std::int64_t column, bool is_inside) {
     if (!is_inside) return;
-    const Two<T> x = load_pair<T>(place_of(from, matrix, row, column));
-    store_pair<T>(place_of(to, matrix, row, column), is_turned ? turned(x) : x);
+    const char* own = place_of(from, matrix, row, column);
+    char* target = place_of(to, matrix, row, column);
+    from.type == ElementType::float64 ? copy_pair<double>(own, target, is_turned) : copy_pair<float>(own, target, is_turned);
   });
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices from, Two<T>* to, bool reads_along_k) {
+__device__ __forceinline__ void expand(const ComplexMatrices& from, Two<T>* to, bool reads_along_k) {
   const auto* data = static_cast<const Two<T>*>(from.data);
   const auto load = [&](std::int64_t matrix, std::int64_t n, std::int64_t k) {
     Two<T> x = data[matrix * from.matrix_stride + k * from.k_stride + n * from.n_stride];
@@ -64,6 +70,11 @@ __global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices 
     column[from.k] = {x.im, x.re};
   };
   for_tiles<Two<T>>({from.matrices, from.n, from.k}, reads_along_k, load, store);
+}
+
+__global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices from, void* to, bool reads_along_k) {
+  from.type == ElementType::float64 ? expand(from, static_cast<Two<double>*>(to), reads_along_k)
+                                    : expand(from, static_cast<Two<float>*>(to), reads_along_k);
 }
 
 // All lanes of a warp. Entries that an approximate sum leaves open are summed exactly, one lane after the other in the digits of
@@ -106,12 +117,9 @@ __device__ __forceinline__ double part_bound(double rounding, const double* alph
   return bound;
 }
 
-// One block of a multiprocessor at least: with registers for two the terms of both parts do not fit them.
 template <class T>
-__global__ void __launch_bounds__(kThreads, 1) sum_kernel(const __grid_constant__ ComplexMatrixSum sum) {
+__device__ __forceinline__ void add_up(const ComplexMatrixSum& sum, std::int64_t* digit) {
   using Pair = Two<T>;
-  __shared__ std::int64_t digits[kThreads / 32][kExactDigits];
-  std::int64_t* digit = digits[threadIdx.x / 32];
   const MatrixExtents& extents = sum.extents;
   for_entries(extents, [&](std::int64_t matrix, std::int64_t row, std::int64_t column, bool is_inside) {
     const std::int64_t at = (matrix * extents.rows + row) * extents.columns + column;
@@ -147,6 +155,13 @@ __global__ void __launch_bounds__(kThreads, 1) sum_kernel(const __grid_constant_
   });
 }
 
+// One block of a multiprocessor at least: with registers for two the terms of both parts do not fit them.
+__global__ void __launch_bounds__(kThreads, 1) sum_kernel(const __grid_constant__ ComplexMatrixSum sum) {
+  __shared__ std::int64_t digits[kThreads / 32][kExactDigits];
+  std::int64_t* digit = digits[threadIdx.x / 32];
+  sum.c.type == ElementType::float64 ? add_up<double>(sum, digit) : add_up<float>(sum, digit);
+}
+
 // ---- Integers --------------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -154,7 +169,7 @@ __device__ std::uint64_t word_of(const char* entry) {
   return static_cast<std::uint64_t>(*reinterpret_cast<const T*>(entry));
 }
 
-// Signed ones in two's complement of 64 bits.
+// The bits of an entry; signed integers in two's complement of 64 bits.
 __device__ std::uint64_t load_word(ElementType type, const char* entry) {
   switch (type) {
     case ElementType::int8: return word_of<std::int8_t>(entry);
@@ -162,6 +177,7 @@ __device__ std::uint64_t load_word(ElementType type, const char* entry) {
     case ElementType::int16: return word_of<std::int16_t>(entry);
     case ElementType::uint16: return word_of<std::uint16_t>(entry);
     case ElementType::int32: return word_of<std::int32_t>(entry);
+    case ElementType::float32:
     case ElementType::uint32: return word_of<std::uint32_t>(entry);
     default: return word_of<std::uint64_t>(entry);
   }
@@ -174,6 +190,7 @@ __device__ void store_word(ElementType type, char* entry, std::uint64_t word) {
     case ElementType::uint8: *reinterpret_cast<std::uint8_t*>(entry) = static_cast<std::uint8_t>(word); return;
     case ElementType::int16:
     case ElementType::uint16: *reinterpret_cast<std::uint16_t*>(entry) = static_cast<std::uint16_t>(word); return;
+    case ElementType::float32:
     case ElementType::int32:
     case ElementType::uint32: *reinterpret_cast<std::uint32_t*>(entry) = static_cast<std::uint32_t>(word); return;
     default: *reinterpret_cast<std::uint64_t*>(entry) = word;
@@ -213,50 +230,33 @@ __device__ __forceinline__ char* place_of(const Mirrored& m, std::int64_t matrix
 // The rows [first, last) left of `first`, or up to the diagonal.
 OZFP4_HD MatrixExtents extents_of(const Mirrored& m) { return {m.matrices, m.last - m.first, m.is_settled ? m.last : m.first}; }
 
-// Numbers, by words of as many bytes.
-template <class Word>
 __global__ void __launch_bounds__(kThreads) mirror_kernel(const __grid_constant__ Mirrored m) {
   const auto load = [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
-    return *reinterpret_cast<const Word*>(place_of(m, matrix, column, m.first + row));
+    return load_word(m.part, place_of(m, matrix, column, m.first + row));
   };
-  const auto store = [&](std::int64_t matrix, std::int64_t row, std::int64_t column, Word x) {
-    if (column < m.first + row) *reinterpret_cast<Word*>(place_of(m, matrix, m.first + row, column)) = x;
+  const auto store = [&](std::int64_t matrix, std::int64_t row, std::int64_t column, std::uint64_t x) {
+    if (column < m.first + row) store_word(m.part, place_of(m, matrix, m.first + row, column), x);
   };
-  for_tiles<Word>(extents_of(m), false, load, store);
+  for_tiles<std::uint64_t>(extents_of(m), false, load, store);
 }
 
+// A pair of an adjoint; on its diagonal the imaginary part is NaN where the line is not finite.
 template <class T>
-__global__ void __launch_bounds__(kThreads) mirror_pairs_kernel(const __grid_constant__ Mirrored m) {
+__device__ __forceinline__ void mirror_pairs(const Mirrored& m) {
   const auto load = [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
     return load_pair<T>(place_of(m, matrix, column, m.first + row));
   };
   const auto store = [&](std::int64_t matrix, std::int64_t row, std::int64_t column, Two<T> x) {
-    if (m.is_conjugated) x.im = conjugated(x.im);
-    if (column < m.first + row) store_pair<T>(place_of(m, matrix, m.first + row, column), x);
+    const bool is_diagonal = column == m.first + row;
+    if (column > m.first + row || (is_diagonal && !m.is_conjugated)) return;
+    if (m.is_conjugated) x.im = !is_diagonal ? conjugated(x.im) : magnitude_bits(x.im) <= kInfinityBits<T> ? T(0) : x.im;
+    store_pair<T>(place_of(m, matrix, m.first + row, column), x);
   };
   for_tiles<Two<T>>(extents_of(m), false, load, store);
 }
 
-template <class T>
-__global__ void __launch_bounds__(kThreads) settle_diagonal(const __grid_constant__ Mirrored m) {
-  const std::int64_t rows = m.last - m.first;
-  for_indices(rows * m.matrices, [&](std::int64_t at) {
-    const std::int64_t row = m.first + at % rows;
-    T& imaginary = reinterpret_cast<T*>(place_of(m, at / rows, row, row))[1];
-    if (magnitude_bits(imaginary) <= kInfinityBits<T>) imaginary = 0;  // NaN where the line is not finite
-  });
-}
-
-using MirrorKernel = void (*)(Mirrored);
-
-MirrorKernel kernel_for(const Mirrored& m) {
-  if (m.is_complex) return m.part == ElementType::float64 ? mirror_pairs_kernel<double> : mirror_pairs_kernel<float>;
-  switch (entry_bytes(m.part)) {
-    case 1: return mirror_kernel<std::uint8_t>;
-    case 2: return mirror_kernel<std::uint16_t>;
-    case 4: return mirror_kernel<std::uint32_t>;
-    default: return mirror_kernel<std::uint64_t>;
-  }
+__global__ void __launch_bounds__(kThreads) mirror_pairs_kernel(const __grid_constant__ Mirrored m) {
+  m.part == ElementType::float64 ? mirror_pairs<double>(m) : mirror_pairs<float>(m);
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ MirrorKernel kernel_for(const Mirrored& m) {
 void launch_copy(const MatrixExtents& extents, const StridedMatrices& from, const StridedMatrices& to, bool is_turned,
                  cudaStream_t stream) {
   const LaunchConfig config = config_of_entries(Stage::reconstruct, "copies of complex matrices", extents, stream);
-  launch(from.type == ElementType::float64 ? copy_kernel<double> : copy_kernel<float>, config, extents, from, to, is_turned);
+  launch(copy_kernel, config, extents, from, to, is_turned);
 }
 
 void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream) {
@@ -272,16 +272,11 @@ void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream) {
   const bool reads_along_k = length(from.k_stride) < length(from.n_stride);
   const MatrixExtents extents{from.matrices, from.n, from.k};
   const LaunchConfig config = config_of_tiles(Stage::encode, "columns of a complex operand", extents, stream);
-  if (from.type == ElementType::float64) {
-    launch(expand_kernel<double>, config, from, static_cast<Two<double>*>(to), reads_along_k);
-  } else {
-    launch(expand_kernel<float>, config, from, static_cast<Two<float>*>(to), reads_along_k);
-  }
+  launch(expand_kernel, config, from, to, reads_along_k);
 }
 
 void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream) {
-  const LaunchConfig config = config_of_entries(Stage::reconstruct, "complex factors", sum.extents, stream);
-  launch(sum.c.type == ElementType::float64 ? sum_kernel<double> : sum_kernel<float>, config, sum);
+  launch(sum_kernel, config_of_entries(Stage::reconstruct, "complex factors", sum.extents, stream), sum);
 }
 
 void launch_widen(const IntegerLines& from, char* to, cudaStream_t stream) {
@@ -295,14 +290,10 @@ void launch_combine(const IntegerMatrixSum& sum, cudaStream_t stream) {
 }
 
 void launch_mirror(const Mirrored& matrix, cudaStream_t stream) {
-  constexpr const char* detail = "the lower part of a Gram matrix";
   const MatrixExtents extents = extents_of(matrix);
   if (extents.rows == 0 || extents.columns == 0) return;
-  launch(kernel_for(matrix), config_of_tiles(Stage::reconstruct, detail, extents, stream), matrix);
-  if (!matrix.is_settled || !matrix.is_conjugated) return;
-  const std::int64_t blocks = ceil_div(extents.rows * matrix.matrices, kThreads);
-  const LaunchConfig config = config_of_blocks(Stage::reconstruct, detail, blocks, stream);
-  launch(matrix.part == ElementType::float64 ? settle_diagonal<double> : settle_diagonal<float>, config, matrix);
+  const LaunchConfig config = config_of_tiles(Stage::reconstruct, "the lower part of a Gram matrix", extents, stream);
+  launch(matrix.is_complex ? mirror_pairs_kernel : mirror_kernel, config, matrix);
 }
 
 }  // namespace ozfp4::cuda
