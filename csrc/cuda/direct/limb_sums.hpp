@@ -1,5 +1,5 @@
 // Dot products of long integers in machine words: every integer is cut into limbs, and the products of limbs of one weight are
-// summed in 64 bits, without carries. What is left to do once is to add the sums at their places.
+// summed in 64 bits, without carries. The sums are added at their places once, at the end.
 #pragma once
 
 #include <cstdint>

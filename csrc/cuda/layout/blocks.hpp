@@ -45,8 +45,8 @@ struct CudaLayout {
   bool is_without_planes() const { return way != Way::stages; }
 };
 
-// That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
-// plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0.
+// That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. The product
+// of a complex plan is the real one, without parts. `factors`: what this device takes over what the models say, above 0.
 // Precondition: as make_layout.
 std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu,
                                                      std::int64_t cap, const ForcedChoice& forced, WithoutPlanes direct,

@@ -27,7 +27,7 @@ struct OfWays {
 // as make_layout.
 OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
 
-// The way of a product that `turn` makes. Of a complex plan the product is the real one, without parts. `factors`: what this
+// The way of a product that `turn` makes. The product of a complex plan is the real one, without parts. `factors`: what this
 // device takes over what the models say, above 0.
 Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, WithoutPlanes direct,
              const OfWays& factors);

@@ -1,6 +1,6 @@
 // The contract of the CUDA multiply kernels: one launch multiplies all planes of all units, folds in registers and
-// writes one byte per residue (or base digit). What is multiplied, and what is done to the accumulator after each
-// product, is data: a list of steps per unit.
+// writes one byte per residue (or base digit). The products, and the action on the accumulator after each, are data: a list of
+// steps per unit.
 //
 //   for every unit u < *moduli_used * units_per_modulus, split s, batch b, entry (i, j):
 //     acc = 0

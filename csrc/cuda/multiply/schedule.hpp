@@ -1,5 +1,6 @@
-// A plan as data that a multiply kernel walks: units of steps. What is multiplied, and what is done to the accumulator after each
-// product; and the proof that every accumulator stays exact on the way. What a kernel makes of it: cuda/multiply/contract.hpp.
+// A plan as data that a multiply kernel walks: units of steps, which name the planes of a product and the action
+// on the accumulator after it; and the proof that every accumulator stays exact on the way. cuda/multiply/contract.hpp says what
+// a kernel makes of it.
 //
 // A unit is what one accumulator goes through; it stores to the output planes that its steps name. One modulus takes
 // units_per_modulus units, side by side: so many leading units are what a count of moduli stands for.

@@ -71,7 +71,7 @@ CrtConstants<Words> digit_constants(std::int64_t base, int count) {
   return constants;
 }
 
-// Of the first `count` residues, or of so many digits.
+// The constants of the first `count` residues, or of so many digits.
 template <int Words>
 CrtConstants<Words> prefix_constants(const Plan& plan, int count) {
   return plan.scheme == Scheme::one ? digit_constants<Words>(plan.base, count)

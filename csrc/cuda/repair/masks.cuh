@@ -24,8 +24,8 @@ __device__ __forceinline__ std::uint32_t look_at(const char* at, std::int64_t st
   return found;
 }
 
-// One warp: the lane's word of 32. Of `line`, the same one in all lanes, that of entries first + 32 * lane .. + 31 where K has
-// the shorter stride; else that of entries first .. + 31 of line + lane. Lanes load neighbouring entries together. Beyond the
+// One warp: the lane's word of 32. Where K has the shorter stride, it is that of entries first + 32 * lane .. + 31 of `line`, the
+// same one in all lanes; else that of entries first .. + 31 of line + lane. Lanes load neighbouring entries together. Beyond the
 // `lines` that there are, and beyond K, bits are 0.
 __device__ __forceinline__ std::uint32_t look_at_word(const RepairLines& source, std::int64_t line, std::int64_t lines,
                                                       std::int64_t first, std::int64_t inner, bool is_along_k) {

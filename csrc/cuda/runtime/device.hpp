@@ -20,8 +20,8 @@ Function* driver_function(const char* name) {
   return reinterpret_cast<Function*>(find_driver_function(name));
 }
 
-// Makes a device current for its lifetime. What this library's runtime, linked statically, shares with others is the driver's
-// current context alone, and that is what comes back: cudaSetDevice would make a context on a device without one.
+// Makes a device current for its lifetime. This library's runtime, linked statically, shares with others the driver's current
+// context alone, and that is what comes back: cudaSetDevice would make a context on a device without one.
 class DeviceGuard {
  public:
   OZFP4_CUDA_EXPORT explicit DeviceGuard(int device);

@@ -22,7 +22,7 @@ struct LineSlots {
 };
 
 // A strip is what a block's 256 threads serve at a time, lines * slots: `slots` threads share a line and take turns along
-// K. Of operands of short lines a block serves several strips, one after the other.
+// K. A block serves several strips of operands of short lines, one after the other.
 struct ScaleOperand {
   const char* data;
   std::int64_t outer_stride, inner_stride;
@@ -61,7 +61,7 @@ struct NormReport {
 };
 
 // Capacities of lines are 2 to kMostExactBits. Sums are brought to the middle, which FP32 holds for all but very long lines;
-// those overflow to infinity and take all moduli. Those of integers are 1 to 64.
+// those overflow to infinity and take all moduli. Capacities of integers are 1 to 64.
 inline int reference_capacity(const CapacityRule& rule) {
   if (rule.is_whole) return 24;
   return rule.accuracy == Accuracy::scaled ? rule.bits : kMostExactBits / 2 + 1;

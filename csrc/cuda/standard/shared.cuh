@@ -143,8 +143,8 @@ __device__ __forceinline__ std::int64_t for_taken(Shared& shared, unsigned long 
   }
 }
 
-// All threads: adds what the block has made, and waits until all is made, which may then be read from L2. What is not made has
-// been taken by blocks that run.
+// All threads: adds what the block has made, and waits until all is made, which may then be read from L2. Blocks that run have
+// taken all that is not made.
 __device__ __forceinline__ void wait_until_made(unsigned long long& made, std::int64_t own, std::int64_t all) {
   __threadfence();
   __syncthreads();

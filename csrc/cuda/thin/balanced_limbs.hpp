@@ -26,7 +26,7 @@ struct Balanced {
 // 2^kBalancedCapacity; of other x, non-finite ones among them, the limbs have no meaning, but are integers of 32 bits.
 //
 // 1.5 * 2^(52 + w) counts by 2^w: a sum with a number below 2^(51 + w) has the multiple of 2^w nearest to the number in the lower
-// word of its bits, as a count. What is left after it is a difference of bits that x has, hence an FP64 number; where the
+// word of its bits, as a count. The rest is a difference of bits that x has, hence an FP64 number; where the
 // multiple is 0 it is the product itself, which rounds only where it is subnormal and the integer 0. A multiple of 2^27 is even,
 // so that rounding the rest to even rounds the whole to even.
 template <int Limbs>

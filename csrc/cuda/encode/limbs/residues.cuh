@@ -4,7 +4,7 @@
 // A warp's MMA multiplies 16 rows of 32 bytes with 8 columns. Lane 4 g + t holds the bytes 4 t ... 4 t + 3 of both halves of the
 // rows g and g + 8, and of the results the columns 2 t and 2 t + 1 of these rows. So the words of two of its integers make its
 // part of both rows, and the columns 2 t and 2 t + 1 are the weights of two moduli in the lanes that hold the bytes of t, and 0
-// in all others: then its results are those of its own integers, by both moduli. Of the products a quarter counts, and they are
+// in all others: then its results are those of its own integers, by both moduli. A quarter of the products counts, and they are
 // still cheaper than dp4a, which runs at half the rate of other instructions.
 #pragma once
 

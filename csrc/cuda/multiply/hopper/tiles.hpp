@@ -19,9 +19,9 @@ constexpr int stage_bytes(int m, int n) { return (m + n) * kBlockK; }
 // multiplies, at the price of tiles half as large. See hopper/turns.cuh.
 constexpr bool takes_turns(int m, int n) { return m == 128 && n == 128; }
 
-// Blocks of a multiprocessor. Of the small tiles, which stacks of small matrices have, several: while one folds and stores, or
-// looks up what comes next, others multiply. 4096 products of 64 x 64 x 64, 15 moduli, on an H200: 0.40 ms with one, 0.20
-// with three.
+// Blocks of a multiprocessor. It has several of the small tiles, which stacks of small matrices have: while one folds and stores,
+// or looks up what comes next, others multiply. 4096 products of 64 x 64 x 64, 15 moduli, on an H200: 0.40 ms with one, 0.20 with
+// three.
 constexpr int resident_blocks(int m, int n) { return m > 64 ? 1 : n == 64 ? 3 : n == 128 ? 2 : 1; }
 
 // As many stages as fit beside the staging area for the output (m * n bytes a tile), at most 8.

@@ -9,8 +9,8 @@ namespace {
 
 // Two multiprocessors share a tile of 256 x 256.
 constexpr int kTileEdge = 256;
-// Of a tile, for 128 bytes of K: codes at 16384 multiply-adds a clock and multiprocessor, bytes at half of that for half as
-// many; the manufacturer's peak over clock and multiprocessors.
+// A tile takes so many for 128 bytes of K: codes at 16384 multiply-adds a clock and multiprocessor, bytes at half of that for
+// half as many; the manufacturer's peak over clock and multiprocessors.
 constexpr double kBlockClocks = 512;
 constexpr double kBlockClocks96 = 342;  // with K = 96 instructions
 // The last sums of a block drain while the next tile's are made, except those of the first 64 columns.

@@ -20,7 +20,7 @@ namespace ozfp4::cuda::tcgen05 {
 
 // Terms of all units in one pass; a plan has at most so many products.
 inline constexpr int kMaxPassTerms = 256;
-// Of a tile of the output, which two multiprocessors compute.
+// Rows and columns of a tile of the output, which two multiprocessors compute.
 inline constexpr int kTile = 256;
 // Output matrices of one launch: CUTLASS's grid has one block along z for each.
 inline constexpr int kMaxLaunchMatrices = kMostGridExtent;
@@ -39,7 +39,7 @@ struct PassTerm {
   std::int32_t k_begin, k_end;
 };
 
-// What the loading and scheduling warps read. Matrices are numbered as the output has them, plane * matrices + split * batches +
+// The loading and scheduling warps read this. Matrices are numbered as the output has them, plane * matrices + split * batches +
 // batch; the plane is the one that the unit stores to, so it stands for the unit.
 struct Pass {
   Divisor matrices;  // of a plane
@@ -58,7 +58,7 @@ struct Pass {
   PassTerm terms[kMaxPassTerms];
 };
 
-// ---- What the epilogue does to one accumulator ---------------------------------------------------------------------------
+// ---- The epilogue's arithmetic on one accumulator --------------------------------------------------------------------------
 
 // Constants of one unit in one pass. Precondition: 2 <= m <= 256, multiplier and weight in [0, m),
 // bound + offset + (m - 1)^2 < 2^31, where bound is the one that `constants` were made for (unsigned sums: 2^31 - 1 for
@@ -85,7 +85,7 @@ OZFP4_HD std::uint32_t fold_weighted_sum(std::int32_t acc, std::uint32_t previou
   return fold_unsigned(fold_sum(acc, previous, f) * f.weight, f.constants);
 }
 
-// What the epilogue reads.
+// The epilogue reads this.
 struct PassFolds {
   Divisor matrices;
   PassFold fold[kMaxUnits];  // by plane

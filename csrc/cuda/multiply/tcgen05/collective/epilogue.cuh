@@ -8,7 +8,7 @@
 
 namespace ozfp4::cuda::tcgen05 {
 
-// What a node of a visitor tree has besides its callbacks: arguments that are parameters, no workspace, no shared memory.
+// A node of a visitor tree without its callbacks: arguments that are parameters, no workspace, no shared memory.
 template <class Arguments_>
 struct Node {
   struct SharedStorage {};

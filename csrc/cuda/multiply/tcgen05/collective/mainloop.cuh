@@ -39,8 +39,8 @@ class WithPass : public Base {
     Pass pass;
   };
 
-  // Of a single tile, whatever the problem: rows along K are padded to the 16 bytes that CUTLASS asks for, and the scales are
-  // those of one tile.
+  // CUTLASS checks a single tile, whatever the problem: rows along K are padded to the 16 bytes that it needs, and the scales
+  // are those of one tile.
   template <class Problem>
   static bool can_implement(const Problem&, const Arguments& arguments) {
     using Tile = typename Base::TileShape;
@@ -59,7 +59,7 @@ class WithPass : public Base {
   }
 };
 
-// What both kinds of operands share. Base: a CUTLASS collective. Derived: has `inputs_of`.
+// The loads of both kinds of operands. Base: a CUTLASS collective. Derived: has `inputs_of`.
 template <class Base, class Derived, int kBlockEntries>
 class PassMainloop : public WithPass<Base> {
  public:
