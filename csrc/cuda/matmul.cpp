@@ -154,28 +154,15 @@ Listed list_at(const Run& run, std::int64_t offset, RepairCounts* counts) {
 // All of a turn without planes; `update`: of a product that one launch adds to something, else null.
 void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification,
                     const DeviceUpdate* update = nullptr) {
-  const CudaPlan& plan = run.plan;
   const CapacityRule rule = run.stages.capacity();
-  const auto make = [&](const char* refusal, const auto& can, const auto& launch) {
-    run.stages.run(Stage::direct, [&] { return can() ? nullptr : refusal; }, [&](const LaunchOptions& to) { launch(to.stream); });
-  };
-  if (plan.promise.is_whole) {
-    make(
-        "the operands are not for this kernel", [&] { return can_multiply_integers_directly(job); },
-        [&](cudaStream_t stream) { launch_direct_integers(job, stream); });
-  } else if (run.layout.way == Way::thin) {
-    make(
-        "the operands are not for the kernels of few lines", [&] { return can_multiply_thinly(job, rule); },
-        [&](cudaStream_t stream) { launch_thin(job, rule, run.workspace + run.layout.thin, stream, certification); });
-  } else if (run.layout.way == Way::tiles) {
-    make(
-        "the operands are not for the kernel of tiles", [&] { return can_multiply_tiles(plan.tile_limbs, job, rule); },
-        [&](cudaStream_t stream) { launch_tiles(plan.tile_limbs, job, rule, stream, certification); });
-  } else {
-    make(
-        "the operands are not for this kernel", [&] { return can_multiply_directly(job, rule); },
-        [&](cudaStream_t stream) { launch_direct(job, rule, stream, certification, update); });
-  }
+  run.stages.run(Stage::direct, [&](const LaunchOptions& to) {
+    if (run.plan.promise.is_whole) return launch_direct_integers(job, to.stream);
+    switch (run.layout.way) {
+      case Way::thin: return launch_thin(job, rule, run.workspace + run.layout.thin, to.stream, certification);
+      case Way::tiles: return launch_tiles(run.plan.tile_limbs, job, rule, to.stream, certification);
+      default: return launch_direct(job, rule, to.stream, certification, update);
+    }
+  });
 }
 
 // The members that repair and settle share.
