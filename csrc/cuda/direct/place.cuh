@@ -39,7 +39,8 @@ __device__ __forceinline__ void settle(Shared& shared, const CapacityRule& how, 
   if constexpr (Records) shared.record[at] = make_record(found.facts(), line.capacity);
 }
 
-// Leaves what was found of the first `lines` lines from number `at` on in the operand's own places.
+// Leaves what was found of the first `lines` lines from number `at` on in the operand's own places, of which those of records may
+// be null.
 template <bool Records, class Shared>
 __device__ __forceinline__ void keep(const Shared& shared, const ScaledOperand& operand, std::int64_t first_line, int at,
                                      int lines) {
@@ -47,7 +48,9 @@ __device__ __forceinline__ void keep(const Shared& shared, const ScaledOperand& 
   if (line >= lines) return;
   operand.shift[first_line + line] = shared.line[at + line].shift;
   operand.special[first_line + line] = static_cast<std::uint8_t>(shared.line[at + line].special);
-  if constexpr (Records) operand.record[first_line + line] = shared.record[at + line];
+  if constexpr (Records) {
+    if (operand.record != nullptr) operand.record[first_line + line] = shared.record[at + line];
+  }
 }
 
 // ---- Small products: a block takes 8 rows and 32 columns, a warp one row, a lane one entry --------------------------------

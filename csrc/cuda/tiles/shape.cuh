@@ -38,11 +38,12 @@ struct Shape {
   static_assert(Chunks == 4 || Chunks % 8 == 0, "place_of_chunk");
 };
 
-// A kernel: whether it certifies, into how many limbs it cuts, and its shape.
-template <bool Certifies_, int Limbs_, class Shape_>
+// A kernel: its shape, and whether it certifies where that is asked. One that does cuts into one limb more, and serves all
+// products whose integers need it.
+template <bool Certifies_, class Shape_>
 struct Kind : Shape_ {
   static constexpr bool Certifies = Certifies_;
-  static constexpr int Limbs = Limbs_;
+  static constexpr int Limbs = Certifies ? 8 : 7;
   static constexpr int MovedBy = 8 * kLead<Limbs>;  // bits, of integer_of_diagonals
 };
 
@@ -55,7 +56,7 @@ __device__ __forceinline__ std::uint32_t place_of_chunk(std::uint32_t line, std:
 struct TileParameters {
   ReconstructJob job;  // without residues
   CapacityRule capacity;
-  Certification certification;  // of the kernel that certifies
+  Certification certification;  // of the kernel that certifies; without a list where that is not asked
   std::int32_t tiles_x;
   bool runs_along_k[2];  // whether neighbours along K are closer than lines
   // Whether entries 2 j and 2 j + 1 along K of an operand, and of a row of the result, lie in 16 bytes that start at a multiple

@@ -21,7 +21,7 @@ using Wide128 = Shape<128, 128, 128, 512>;
 using Tall128 = Shape<128, 64, 128, 512>;
 using Small128 = Shape<16, 32, 128, 128>;
 using Small256 = Shape<16, 32, 256, 256>;
-static_assert(Small256::Inner == kMostTileInner && sizeof(TileShared<Kind<true, 8, Small256>>) <= 99 * 1024,
+static_assert(Small256::Inner == kMostTileInner && sizeof(TileShared<Kind<true, Small256>>) <= 99 * 1024,
               "a shape for the longest K that every device has room for");
 
 // A line's limbs serve 128 others where a tile is that wide; there is room for seven of them, without certificates. Tall tiles
@@ -31,10 +31,10 @@ constexpr bool kIsWide = S::Columns > 64;
 template <class S>
 constexpr bool kIsTall = S::Rows > 64 && !kIsWide<S>;
 template <class S>
-using MostKind = Kind<!kIsWide<S>, kIsWide<S> ? 7 : 8, S>;
+using MostKind = Kind<!kIsWide<S>, S>;
 
 constexpr int kSharedOfH200 = 228 * 1024;
-static_assert(2 * (sizeof(TileShared<Kind<false, 7, Square128>>) + 1024) <= kSharedOfH200 &&
+static_assert(2 * (sizeof(TileShared<Kind<false, Square128>>) + 1024) <= kSharedOfH200 &&
                   2 * (sizeof(TileShared<MostKind<Wide64>>) + 1024) <= kSharedOfH200,
               "two blocks share a multiprocessor of an H200");
 static_assert(sizeof(TileShared<MostKind<Wide128>>) + 1024 <= kSharedOfH200 &&
@@ -69,21 +69,17 @@ void launch_kind(LaunchConfig& config, TileParameters& p) {
 }
 
 template <class S>
-void launch_shape(int limbs, bool certifies, LaunchConfig& config, TileParameters& p) {
+void launch_shape(bool certifies, LaunchConfig& config, TileParameters& p) {
   if constexpr (kIsWide<S> || kIsTall<S>) {
     launch_kind<MostKind<S>>(config, p);
-  } else if (certifies) {
-    launch_kind<Kind<true, 8, S>>(config, p);
-  } else if (limbs == 8) {
-    launch_kind<Kind<false, 8, S>>(config, p);
   } else {
-    launch_kind<Kind<false, 7, S>>(config, p);
+    certifies ? launch_kind<Kind<true, S>>(config, p) : launch_kind<Kind<false, S>>(config, p);
   }
 }
 
 // Bytes for which a block of the code that runs has kernels, whatever the device has.
 std::size_t room_of_code() {
-  const CodeVersion code = code_version(tile_kernel<Kind<false, 7, Square64>>);
+  const CodeVersion code = code_version(tile_kernel<Kind<false, Square64>>);
   return code.ptx < 90 ? kRoomOfSm80Code : SIZE_MAX;
 }
 
@@ -95,7 +91,7 @@ struct Times {
 };
 
 struct Choice {
-  void (*launch)(int, bool, LaunchConfig&, TileParameters&) = nullptr;
+  void (*launch)(bool, LaunchConfig&, TileParameters&) = nullptr;
   double microseconds = INFINITY;
 };
 
@@ -170,7 +166,7 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   const LaunchDevice device = current_device(Stage::direct);
   const Choice choice = choose_shape(limbs, result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes});
   if (choice.launch == nullptr) throw LaunchError(config.stage, cudaErrorNotSupported, config.detail);
-  choice.launch(limbs, certifies, config, p);
+  choice.launch(certifies || limbs == 8, config, p);
 }
 
 }  // namespace ozfp4::cuda
