@@ -97,8 +97,8 @@ __device__ __forceinline__ void cut_bytes(const IntegerOf<Words> (&v)[kGroup], I
   }
 }
 
-// The integers of a group, to the planes from `first` on. Of kinds with pairs of units all lanes of a warp call it, those too
-// that are not there.
+// The integers of a group, to the planes from `first` on. All lanes of a warp call it for kinds with pairs of units, also lanes
+// without a group.
 template <EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_integers(const IntegerOf<Words> (&v)[kGroup], std::uint8_t* first,
                                                 std::int64_t plane_stride, bool is_there, const EncodeShared<Kind, Words>& shared,
@@ -156,10 +156,10 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
 // Blocks a multiprocessor that leave the compiler enough registers. Counts: of the kernel that counts, too.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
 template <EncodeKind Kind, int Words, bool Counts = false>
-inline constexpr int kEncodeBlocks = Words > 4              ? 1
-                                     : Words == 4           ? 2
-                                     : Words == 3 || Counts ? 3
-                                                            : 4;
+inline constexpr int kEncodeBlocks = Words > 4                                                ? 1
+                                     : Words == 4                                             ? 2
+                                     : Words == 3 || (Counts && Kind == EncodeKind::residues) ? 3
+                                                                                              : 4;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
 template <EncodeKind Kind, int Words, bool Counts = false>
 inline constexpr int kEncodeBlocks = Words > 4                                      ? 1

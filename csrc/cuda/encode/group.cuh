@@ -23,15 +23,23 @@ __device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
 #endif
 }
 
-// The entry type of a kernel that takes FP64 and FP32 entries: FP32 ones are read and scaled as they are, and their
-// integers are the same.
+// The entry types of kernels that take FP64 and FP32 entries, and integers of 64 bits as well. All are read and scaled as they
+// are, and the integers are the same.
 struct AnyFloat;
+struct AnyEntry;
+
+// The same where the size of entries alone counts, and where none is an integer.
+template <class T>
+using FloatsOf = std::conditional_t<std::is_same_v<T, AnyEntry>, AnyFloat, T>;
 
 // Calls make(T()), T being the type of the operand's entries.
 template <class T, class Make>
 __device__ __forceinline__ auto with_entries(const EncodeOperand& operand, const Make& make) {
-  if constexpr (std::is_same_v<T, AnyFloat>) {
-    return operand.type == ElementType::float64 ? make(double()) : make(float());
+  if constexpr (std::is_same_v<T, AnyEntry>) {
+    if (operand.type != ElementType::float64 && operand.type != ElementType::float32) return make(std::int64_t());
+  }
+  if constexpr (std::is_same_v<T, AnyFloat> || std::is_same_v<T, AnyEntry>) {
+    return operand.type == ElementType::float32 ? make(float()) : make(double());
   } else {
     return make(T());
   }
@@ -50,7 +58,7 @@ template <class T>
 __device__ __forceinline__ GroupPlace group_place(const EncodeOperand& operand, std::uint32_t group) {
   const std::uint32_t log_groups = operand.log_tile_k - kLogGroup;
   const std::uint32_t log_bytes =
-      with_entries<T>(operand, [](auto entry) { return kLog<static_cast<int>(sizeof(decltype(entry)))>; });
+      with_entries<FloatsOf<T>>(operand, [](auto entry) { return kLog<static_cast<int>(sizeof(decltype(entry)))>; });
   const std::uint32_t log_alternate = operand.order.has_columns ? 4 - log_bytes : 0;
   const std::uint32_t k = (group >> log_alternate) & ((1u << log_groups) - 1);
   return {(group >> (log_groups + log_alternate) << log_alternate) | (group & ((1u << log_alternate) - 1)), k << kLogGroup};

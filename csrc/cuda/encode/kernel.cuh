@@ -22,7 +22,7 @@ __device__ __forceinline__ void count_group(const EncodeArguments& arguments, co
   const TileLine line = place.line[at.line];
   std::uint32_t rounded = 0;
   if (line.source != nullptr && origin.k0 + at.k < operand.padded_inner) {
-    with_entries<T>(operand, [&](auto entry) {
+    with_entries<FloatsOf<T>>(operand, [&](auto entry) {
       decltype(entry) x[kGroup];
       read_group(tile, operand, at, x);
 #pragma unroll
@@ -56,7 +56,7 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
-// T: the type of the entries, or AnyFloat. Counts: for operands whose rounded entries may be counted; and others.
+// T: the type of the entries, AnyFloat or AnyEntry. Counts: for operands whose rounded entries may be counted; and others.
 template <class T, EncodeKind Kind, int Words, bool Counts>
 __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Counts>)
     encode_kernel(const __grid_constant__ EncodeParameters<Kind> arguments, const __grid_constant__ TableOf<Kind> limb_table) {
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
     __syncthreads();
     if (has_next) {
       const TilePlace coming = place_at(next_place);
-      with_entries<T>(arguments.operand[coming.origin->is_b], [&](auto entry) {
+      with_entries<FloatsOf<T>>(arguments.operand[coming.origin->is_b], [&](auto entry) {
         load_tile<decltype(entry)>(arguments, coming, shared_bytes + (stage ^ 1) * arguments.most_tile_bytes);
       });
     }

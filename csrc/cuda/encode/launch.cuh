@@ -49,34 +49,30 @@ void launch_kernel(const EncodeLaunch& how) {
   launch(kernel, config, parameters, table_of<Kind>(how.plan));
 }
 
-// Entries of both floating-point types are encoded by one kernel, but for FP32 ones that become integers of one word. Among those
-// of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more words are encoded by one
-// kernel whether their rounded entries are counted or not.
+// Integers of one word or three, which entries may be themselves.
 template <EncodeKind Kind, int Words>
-void launch_floats(const EncodeLaunch& how) {
-  const bool counts = how.a.counts || how.b.counts;
-  if constexpr (Words == 1) {
-    const bool is_double = how.type() == ElementType::float64;
-    is_double ? launch_kernel<double, Kind, 1, false>(how) : launch_kernel<float, Kind, 1, false>(how);
-  } else if constexpr (Words == 2) {
-    counts ? launch_kernel<AnyFloat, Kind, 2, true>(how) : launch_kernel<AnyFloat, Kind, 2, false>(how);
-  } else {
-    launch_kernel<AnyFloat, Kind, Words, true>(how);
+inline constexpr bool kTakesIntegers =
+    (Words == 1 || Words == 3) &&
+    (Kind == EncodeKind::residues || Kind == EncodeKind::limb_tables || Kind == EncodeKind::limb_codes);
+
+// Entries of all types are encoded by one kernel, whether those that are rounded are counted or not. There are two for residues
+// of two words, of which counting would take registers: the accuracies count FP32 entries at 47 bits alone there.
+template <EncodeKind Kind, int Words>
+void launch_entries(const EncodeLaunch& how) {
+  using Entry = std::conditional_t<kTakesIntegers<Kind, Words>, AnyEntry, AnyFloat>;
+  if constexpr (Words == 2 && Kind == EncodeKind::residues) {
+    if (!how.a.counts && !how.b.counts) return launch_kernel<Entry, Kind, Words, false>(how);
   }
+  launch_kernel<Entry, Kind, Words, (Words > 1)>(how);
 }
 
 // Words: those that there are kernels for. Precondition: the plan's are among them.
 template <EncodeKind Kind, int... Words>
 void launch_words(const EncodeLaunch& how) {
   const auto try_words = [&](auto words) {
-    if (how.plan.words == words.value) launch_floats<Kind, words.value>(how);
+    if (how.plan.words == words.value) launch_entries<Kind, words.value>(how);
   };
   (try_words(std::integral_constant<int, Words>()), ...);
-}
-
-template <EncodeKind Kind>
-void launch_integers(const EncodeLaunch& how) {
-  how.plan.words == 1 ? launch_kernel<std::int64_t, Kind, 1, false>(how) : launch_kernel<std::int64_t, Kind, 3, false>(how);
 }
 
 }  // namespace ozfp4::cuda

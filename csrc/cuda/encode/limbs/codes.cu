@@ -6,9 +6,7 @@ namespace ozfp4::cuda {
 
 void launch_codes(const EncodeLaunch& how) {
   switch (how.plan.kind) {
-    case EncodeKind::limb_codes:
-      if (!is_float(how.type())) return launch_integers<EncodeKind::limb_codes>(how);
-      return launch_words<EncodeKind::limb_codes, 1, 2, 3, kMaxByteWords>(how);
+    case EncodeKind::limb_codes: return launch_words<EncodeKind::limb_codes, 1, 2, 3, kMaxByteWords>(how);
     case EncodeKind::pair_codes: return launch_words<EncodeKind::pair_codes, 2, 3>(how);
     case EncodeKind::digit13_codes: return launch_words<EncodeKind::digit13_codes, 3, kMaxByteWords>(how);
     default: throw std::logic_error("no limbs as codes");

@@ -4,7 +4,6 @@ namespace ozfp4::cuda {
 
 void launch_residues(const EncodeLaunch& how) {
   if (how.plan.kind == EncodeKind::pairs) return launch_words<EncodeKind::pairs, 1, 2, 3>(how);
-  if (!is_float(how.type())) return launch_integers<EncodeKind::residues>(how);
   launch_words<EncodeKind::residues, 1, 2, 3, 4, kMaxByteWords>(how);
 }
 

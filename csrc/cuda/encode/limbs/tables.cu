@@ -5,9 +5,7 @@ namespace ozfp4::cuda {
 
 void launch_limbs(const EncodeLaunch& how) {
   switch (how.plan.kind) {
-    case EncodeKind::limb_tables:
-      if (!is_float(how.type())) return launch_integers<EncodeKind::limb_tables>(how);
-      return launch_words<EncodeKind::limb_tables, 1, 2, 3, kMaxByteWords>(how);
+    case EncodeKind::limb_tables: return launch_words<EncodeKind::limb_tables, 1, 2, 3, kMaxByteWords>(how);
     case EncodeKind::pair_tables: return launch_words<EncodeKind::pair_tables, 2, 3>(how);
     case EncodeKind::digits13: return launch_words<EncodeKind::digits13, 3, kMaxByteWords>(how);
     case EncodeKind::digits256: return launch_words<EncodeKind::digits256, 3, kMaxByteWords>(how);
