@@ -22,7 +22,8 @@ namespace {
 constexpr KernelTile kTcgen05Tiles[] = {{TileShape::m128n256, 128, 4}};
 
 constexpr KernelFamily kHopper{hopper::kTiles, kTileShapes, hopper::kWaveSlots, hopper::clocks};
-constexpr KernelFamily kMmaSync{mma_sync::kTiles, mma_sync::kShapeCount, 0, mma_sync::clocks};
+constexpr KernelFamily kMmaCopy{mma_sync::kCopyTiles.data(), mma_sync::kCopyTiles.size(), 0, mma_sync::clocks};
+constexpr KernelFamily kMmaBulk{mma_sync::kBulkTiles.data(), mma_sync::kBulkTiles.size(), 0, mma_sync::clocks};
 constexpr KernelFamily kTcgen05{kTcgen05Tiles, 1, 0, tcgen05::clocks, tcgen05::find_pass_error};
 
 constexpr int kAnyLater = 9999;
@@ -30,9 +31,9 @@ constexpr int kAnyLater = 9999;
 // In the order of enum class Kernel.
 constexpr KernelRow kRows[kKernels] = {
     {Kernel::hopper, "wgmma s8 sm_90a", 90, 90, "the kernel needs compute capability 9.0", &kHopper, kLoadsByTma},
-    {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later", &kMmaSync, 0},
-    {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later", &kMmaSync, kLoadsByTma},
-    {Kernel::mma_fp4, "warp fp4 tma", 120, 129, "the kernel needs the FP4 units of compute capability 12.x", &kMmaSync,
+    {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later", &kMmaCopy, 0},
+    {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later", &kMmaBulk, kLoadsByTma},
+    {Kernel::mma_fp4, "warp fp4 tma", 120, 129, "the kernel needs the FP4 units of compute capability 12.x", &kMmaBulk,
      kTakesCodes | kLoadsByTma},
     {Kernel::tcgen05_fp4, "tcgen05 fp4", 100, 109, "the kernel needs the FP4 units of compute capability 10.x", &kTcgen05,
      kTakesCodes | kStoresResidues | kLoadsByTma},
@@ -40,8 +41,8 @@ constexpr KernelRow kRows[kKernels] = {
      kTakesCodes | kStoresResidues | kLoadsByTma},
     {Kernel::tcgen05_bytes, "tcgen05 u8", 100, 100, "the kernel needs the INT8 units of compute capability 10.0", &kTcgen05,
      kTakesUnsignedBytes | kStoresResidues | kLoadsByTma},
-    {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "", &kMmaSync, kTakesCodes | kIsStandIn},
-    {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "", &kMmaSync, kTakesCodes | kLoadsByTma | kIsStandIn},
+    {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "", &kMmaCopy, kTakesCodes | kIsStandIn},
+    {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "", &kMmaBulk, kTakesCodes | kLoadsByTma | kIsStandIn},
 };
 
 // ---- What this build holds ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ namespace {
 
 template <class Atom>
 void start_variant(const MultiplyParams& params, TileShape shape, const LaunchConfig& how) {
-  with_shape(std::make_integer_sequence<int, kShapeCount>(), shape, [&](auto number) {
+  with_shape(OZFP4_LOADER::Shapes(), shape, [&](auto number) {
     constexpr WarpShape tile = kShapes[number()];
     using Own = Config<Atom, OZFP4_LOADER, tile.m, tile.n, tile.warps_m, tile.warps_n, tile.row_bytes, tile.stages, tile.blocks>;
     start_config<Own>(gemm_kernel<Own>, params, how);

@@ -72,6 +72,7 @@ class CopyLoads {
 };
 
 struct CopyLoader {
+  using Shapes = CopyShapes;
   static constexpr int kWarps = 0;
   template <class C>
   using Loads = CopyLoads<C>;
@@ -104,6 +105,7 @@ class BulkLoads {
 };
 
 struct BulkLoader {
+  using Shapes = BulkShapes;
   static constexpr int kWarps = 4;  // one thread of them loads; the registers of a warpgroup are what can be given away
   template <class C>
   using Loads = BulkLoads<C>;

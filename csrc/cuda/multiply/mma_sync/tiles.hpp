@@ -1,6 +1,9 @@
 // How each tile is cut among the warps of a block, for every atom and loader.
 #pragma once
 
+#include <array>
+#include <utility>
+
 #include "cuda/multiply/registry.hpp"
 
 namespace ozfp4::cuda::mma_sync {
@@ -13,11 +16,9 @@ struct WarpShape {
   int blocks;  // on a multiprocessor, at least
 };
 
-inline constexpr int kShapeCount = 6;
-
 // In the order of TileShape, its first six. Warps hold 64 x 64 where they can: then they read 8 fragments from shared memory for
 // 32 multiplications. Two blocks on a multiprocessor multiply while the other one folds.
-inline constexpr WarpShape kShapes[kShapeCount] = {
+inline constexpr WarpShape kShapes[] = {
     {128, 256, 2, 4, 64, 4, 1}, {128, 128, 2, 2, 64, 3, 2}, {128, 64, 2, 2, 64, 4, 2},
     {64, 256, 1, 4, 64, 4, 1},  {64, 128, 2, 2, 64, 4, 2},  {64, 64, 2, 2, 64, 6, 2},
 };
@@ -26,13 +27,21 @@ inline constexpr WarpShape kShapes[kShapeCount] = {
 // variant keeps to it on every GPU.
 inline constexpr int kSharedOfMultiprocessor = 102400, kSharedOfBlock = 1024;
 
-constexpr KernelTile make_tile(TileShape shape) {
-  const WarpShape& warps = kShapes[static_cast<int>(shape)];
-  return {shape, warps.row_bytes, warps.stages * warps.row_bytes / 128, warps.blocks};
+// The numbers of the shapes of kernels that load by cp.async, and by TMA: by the model of mma_sync/cost.cpp tiles of 256 columns
+// are the fastest on sm_80 alone, which has no TMA.
+using CopyShapes = std::integer_sequence<int, 0, 1, 2, 3, 4, 5>;
+using BulkShapes = std::integer_sequence<int, 1, 2, 4, 5>;
+
+constexpr KernelTile make_tile(int shape) {
+  const WarpShape& warps = kShapes[shape];
+  return {static_cast<TileShape>(shape), warps.row_bytes, warps.stages * warps.row_bytes / 128, warps.blocks};
 }
-inline constexpr KernelTile kTiles[kShapeCount] = {make_tile(TileShape::m128n256), make_tile(TileShape::m128n128),
-                                                   make_tile(TileShape::m128n64),  make_tile(TileShape::m64n256),
-                                                   make_tile(TileShape::m64n128),  make_tile(TileShape::m64n64)};
+template <int... kNumbers>
+constexpr std::array<KernelTile, sizeof...(kNumbers)> make_tiles(std::integer_sequence<int, kNumbers...>) {
+  return {make_tile(kNumbers)...};
+}
+inline constexpr auto kCopyTiles = make_tiles(CopyShapes());
+inline constexpr auto kBulkTiles = make_tiles(BulkShapes());
 
 // One variant of the kernel: a tile of kTileM x kTileN entries, cut among kWarpsM x kWarpsN warps. A stage holds kRowBytesOfStage
 // bytes of K of every row of the tiles of A and B, in the swizzle of that row length.
@@ -48,7 +57,7 @@ struct Config {
   static constexpr int kMultipliers = kWarpsM * kWarpsN;  // warps
   static constexpr int kThreads = 32 * (kMultipliers + Loader::kWarps);
   // A multiprocessor has 65,536 registers; loaders need few, multipliers hold up to 128 accumulators a thread.
-  static constexpr int kLoaderRegisters = 40, kMultiplierRegisters = kBlocks == 1 ? 232 : 216;
+  static constexpr int kLoaderRegisters = 40, kMultiplierRegisters = 216;
   static constexpr int kWarpM = kM / kWarpsM, kWarpN = kN / kWarpsN;  // tile of one warp
   static constexpr int kRows = kWarpM / 16, kColumns = kWarpN / 8;    // of fragments 16 x 8
   static constexpr int kBlockEntries = kRowBytes * Atom::kEntriesPerByte;
