@@ -106,12 +106,8 @@ void launch_params(const KernelRow& row, const GemmProblem& problem, const TileC
   const std::int64_t tiles = std::int64_t(m_tiles) * n_tiles * matrices * problem.unit_count;
   const int most = current_device(Stage::multiply).multiprocessors * tile.blocks;
   const int limit = choice.max_blocks > 0 ? std::min(choice.max_blocks, most) : most;
-  LaunchConfig how;
-  how.stage = Stage::multiply;
-  how.detail = row.name;
+  LaunchConfig how(Stage::multiply, row.name, 0, stream, choice.overlap_previous);
   how.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(tiles, limit)));
-  how.overlap_previous = choice.overlap_previous;
-  how.stream = stream;
   start(params, choice.shape, problem.element, how);
 }
 

@@ -157,11 +157,7 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   p.has_pairs[1] = has_pairs(job.b.view);
   const DeviceResult& result = job.result;
   p.stores_pairs = has_pairs(result.data, result.column_stride, result.rows, result.row_stride, result.stack);
-  LaunchConfig config;
-  config.stage = Stage::direct;
-  config.detail = "tiles";
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
+  LaunchConfig config(Stage::direct, "tiles", 0, stream, job.overlap_previous);
   const bool certifies = certification != nullptr;
   const LaunchDevice device = current_device(Stage::direct);
   const Choice choice = choose_shape(limbs, result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes});

@@ -94,10 +94,7 @@ template <class Config, class Complete>
 void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream,
                    const Complete& complete) {
   using Kernel = typename Config::Kernel;
-  LaunchConfig config;
-  config.stage = Stage::multiply;
-  config.detail = row.name;
-  config.stream = stream;
+  LaunchConfig config(Stage::multiply, row.name, 0, stream);
   typename Kernel::Arguments arguments;
   const int matrices = problem.out_planes * choice.splits * problem.batch.count();
   // An odd number of codes ends in half a byte, which is zero: TMA counts whole bytes.
