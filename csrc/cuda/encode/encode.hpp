@@ -75,7 +75,8 @@ struct EncodeJob {
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
   Planes planes;
   bool counts = false;  // adds the entries that it rounds to LineRecord::rounded: of every entry one job of a product is to
-  // Lines of the same magnitudes whose records are this far behind those of the operand's; 0: none. The counts are theirs, too.
+  // Lines of the same magnitudes whose records are this far behind those of the operand's; 0: none. The counts are added to their
+  // records, too.
   std::int64_t twin_records = 0;
 };
 

@@ -1,6 +1,5 @@
-// A plan as data that a multiply kernel walks: units of steps, which name the planes of a product and the action
-// on the accumulator after it; and the proof that every accumulator stays exact on the way. cuda/multiply/contract.hpp says what
-// a kernel makes of it.
+// A plan as data that a multiply kernel walks: units of steps, each a product of planes and the action on the accumulator behind
+// it; and the proof that every accumulator stays exact on the way. cuda/multiply/contract.hpp says what a kernel makes of it.
 //
 // A unit is what one accumulator goes through; it stores to the output planes that its steps name. One modulus takes
 // units_per_modulus units, side by side: so many leading units are what a count of moduli stands for.
