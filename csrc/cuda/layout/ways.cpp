@@ -39,35 +39,28 @@ GemmShape used(GemmShape shape, const CudaPlan& plan) {
 
 // ---- The choice --------------------------------------------------------------------------------------------------------
 
-// For which ways there are kernels, of those that `direct` allows. The stages can make every product.
-struct Reach {
-  bool direct = false, thin = false, tiles = false;
-};
-
-Reach reach_of(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, WithoutPlanes direct) {
+// Of the ways that `direct` allows and that have kernels for the product; INFINITY of all others, the stages among them.
+OfWays times_without_planes(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu,
+                            WithoutPlanes direct) {
+  OfWays times{INFINITY, INFINITY, INFINITY, INFINITY};
   const Promise& promise = plan.promise;
   if (direct == WithoutPlanes::never || plan.integer || promise.modulus != 0 || promise.second != Second::none ||
       product.stored_a.exists() || product.stored_b.exists()) {
-    return {};
+    return times;
   }
   const ReconstructJob job = views_of(turn);
   const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
+  const bool certifies = promise.certifies();
   const auto may_be = [&](WithoutPlanes kind) { return direct == kind || direct == WithoutPlanes::where_it_pays; };
-  const bool is_plain = !(promise.is_whole || promise.updates || plan.plan.is_complex);  // others have cuda/direct alone
-  Reach can;
-  can.direct = may_be(WithoutPlanes::direct) &&
-               (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
-  can.thin = is_plain && may_be(WithoutPlanes::thin) && can_multiply_thinly(job, rule);
-  can.tiles = is_plain && may_be(WithoutPlanes::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
-  return can;
-}
-
-OfWays times_of(const CudaPlan& plan, const Turn& turn, const Gpu& gpu, const Reach& can) {
-  const bool certifies = plan.promise.certifies();
-  OfWays times{INFINITY, INFINITY, INFINITY, microseconds_of_stages(plan, turn, gpu)};
-  if (can.direct) times.direct = microseconds_directly(turn.result, turn.a.inner, certifies, gpu.multiprocessors);
-  if (can.thin) times.thin = microseconds_of_thin(views_of(turn), certifies, gpu.multiprocessors);
-  if (can.tiles) {
+  if (may_be(WithoutPlanes::direct) &&
+      (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule))) {
+    times.direct = microseconds_directly(turn.result, turn.a.inner, certifies, gpu.multiprocessors);
+  }
+  if (promise.is_whole || promise.updates || plan.plan.is_complex) return times;  // they have cuda/direct alone
+  if (may_be(WithoutPlanes::thin) && can_multiply_thinly(job, rule)) {
+    times.thin = microseconds_of_thin(job, certifies, gpu.multiprocessors);
+  }
+  if (may_be(WithoutPlanes::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule)) {
     const TileDevice device{gpu.multiprocessors, gpu.shared_bytes};
     times.tiles = microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies, device) +
                   (certifies ? settling_microseconds(turn, true) : 0);
@@ -124,15 +117,16 @@ ReconstructJob views_of(const Turn& turn) {
 
 OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu) {
   const Turn turn = turn_at(product, longest_turns(product), 0);
-  return times_of(plan, turn, gpu, reach_of(plan, product, turn, WithoutPlanes::where_it_pays));
+  OfWays times = times_without_planes(plan, product, turn, gpu, WithoutPlanes::where_it_pays);
+  times.stages = microseconds_of_stages(plan, turn, gpu);
+  return times;
 }
 
 Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, WithoutPlanes direct,
              const OfWays& factors) {
-  const Reach can = reach_of(plan, product, turn, direct);
-  if (!(can.direct || can.thin || can.tiles)) return Way::stages;
-  if (direct != WithoutPlanes::where_it_pays) return can.direct ? Way::direct : can.thin ? Way::thin : Way::tiles;
-  OfWays times = times_of(plan, turn, gpu, can);
+  OfWays times = times_without_planes(plan, product, turn, gpu, direct);
+  if (std::min({times.direct, times.thin, times.tiles}) == INFINITY) return Way::stages;  // they can make every product
+  if (direct == WithoutPlanes::where_it_pays) times.stages = microseconds_of_stages(plan, turn, gpu);
   times = {factors.direct * times.direct, factors.thin * times.thin, factors.tiles * times.tiles, factors.stages * times.stages};
   const double least = std::min({times.direct, times.thin, times.tiles, times.stages});
   return times.stages == least   ? Way::stages
