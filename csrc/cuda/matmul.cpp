@@ -194,12 +194,8 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
   }
   if (layout.is_without_planes()) {
     multiply_whole(run, job, &certification, promise.updates ? &update : nullptr);
-  } else if (promise.updates) {
-    run.stages.run(
-        Stage::reconstruct, [&] { return find_reconstruct_error(job); },
-        [&](const LaunchOptions& to) { launch_update_reconstruct(run.plan.reconstruct, job, to.stream, certification, update); });
   } else {
-    run.stages.reconstruct(job, &certification);
+    run.stages.reconstruct(job, &certification, promise.updates ? &update : nullptr);
   }
   if (certification.listed.word == nullptr) return;
   const bool starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;
@@ -231,14 +227,16 @@ void reconstruct_integers(const Run& run, const Preparation& prepared, const Blo
       [&](const LaunchOptions& to) { launch_integer_reconstruct(run.plan.integers, job, to.stream); });
 }
 
-// All that the promise has of a block.
+// All that the promise has of a block, from the residues or, without planes, from the operands.
 void reconstruct(const Run& run, const Preparation& prepared, const Block& block, const Residues& residues,
                  RepairCounts* counts) {
   const Promise& promise = run.plan.promise;
-  if (promise.is_whole) return reconstruct_integers(run, prepared, block, residues);
+  const bool is_direct = run.layout.is_without_planes();
+  if (promise.is_whole && !is_direct) return reconstruct_integers(run, prepared, block, residues);
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
-  if (!promise.has_records()) return run.stages.reconstruct(job);
-  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, prepared.is_certain()};
+  if (!promise.has_records()) return is_direct ? multiply_whole(run, job, nullptr) : run.stages.reconstruct(job);
+  const int* const is_certain = is_direct ? nullptr : prepared.is_certain();
+  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, is_certain};
   if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
   if (promise.second == Second::bound) certification.bound = block_of(run.turn.second, block);
   settle(run, block, job, certification, true);
@@ -246,18 +244,6 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   job.result = block_of(run.turn.second, block);
   certification.rounding = Rounding::up;
   settle(run, block, job, certification, false);
-}
-
-// The whole turn without planes, and repair.
-void multiply_directly(const Run& run, const Preparation& prepared, RepairCounts* counts) {
-  const Block whole{{0, run.layout.rows}, {0, run.layout.columns}, {0, run.layout.inners}};
-  const ReconstructJob job = reconstruct_job(run, prepared, whole, {});
-  const Promise& promise = run.plan.promise;
-  for (const Stage stage : {Stage::scale, Stage::encode, Stage::multiply}) run.stages.record(stage);
-  if (promise.is_whole || !promise.has_records()) return multiply_whole(run, job, nullptr);
-  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, nullptr};
-  if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
-  settle(run, whole, job, certification, true);
 }
 
 // The counts of this walk's repairs, zero: its own, unless launches of the stream share some. Null where nothing is repaired.
@@ -278,7 +264,11 @@ RepairCounts* clear_repair_counts(const Run& run) {
 void walk(const Run& run) {
   const Preparation prepared(run.plan, run.layout, run.turn, run.workspace);
   RepairCounts* const counts = clear_repair_counts(run);
-  if (run.layout.is_without_planes()) return multiply_directly(run, prepared, counts);
+  if (run.layout.is_without_planes()) {
+    for (const Stage stage : {Stage::scale, Stage::encode, Stage::multiply}) run.stages.record(stage);
+    const Block whole{{0, run.layout.rows}, {0, run.layout.columns}, {0, run.layout.inners}};
+    return reconstruct(run, prepared, whole, {}, counts);
+  }
   prepared.scale(run.stages);
   for_blocks(run.layout, run.turn, run.stages.only_checks(), [&](const Block& block) {
     prepared.encode(run.stages, block);

@@ -40,12 +40,12 @@ void Stages::multiply(const GemmProblem& problem, const TileChoice& choice) cons
       [&](const LaunchOptions& to) { launch_gemm(problem, choice, plan_.kernel, to.stream); }, kernel_name(plan_.kernel));
 }
 
-void Stages::reconstruct(const ReconstructJob& job, const Certification* certification) const {
+void Stages::reconstruct(const ReconstructJob& job, const Certification* certification, const DeviceUpdate* update) const {
   run(
       Stage::reconstruct, [&] { return find_reconstruct_error(job); },
       [&](const LaunchOptions& to) {
         if (certification == nullptr || !plan_.few) {
-          return launch_reconstruct(plan_.reconstruct, job, to.stream, certification);
+          return launch_reconstruct(plan_.reconstruct, job, to.stream, certification, update);
         }
         Certification part = *certification;
         part.most_count = plan_.few->all;

@@ -63,7 +63,9 @@ class Stages {
   // is_behind_scale: scale of these operands is the stream's latest work.
   void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;
-  void reconstruct(const ReconstructJob& job, const Certification* certification = nullptr) const;
+  // update: of a product that is added to something, which has a certification; else null.
+  void reconstruct(const ReconstructJob& job, const Certification* certification = nullptr,
+                   const DeviceUpdate* update = nullptr) const;
 
   // The event behind a stage, whoever did its work.
   void record(Stage stage) const;

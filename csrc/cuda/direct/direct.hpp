@@ -21,7 +21,7 @@ bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capaci
 double microseconds_directly(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);
 
 // Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
-// result; `certification` as launch_reconstruct, `update` (null: none) as launch_update_reconstruct, which has a certification.
+// result; `certification` and `update` (null: none) as launch_reconstruct.
 // Neither synchronises nor allocates; may be captured. Throws LaunchError. Precondition: can_multiply_directly, nothing that
 // find_reconstruct_error has a reason against but for the residues, which there are not.
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,

@@ -236,22 +236,12 @@ void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   launch(update != nullptr ? update_kernel<Words> : reconstruct_kernel<Words>, config, p);
 }
 
-void launch_long(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream, const Certification* certification,
-                 const DeviceUpdate* update) {
-  if (!plan.is_long()) throw std::logic_error("the long form needs a plan of it");
-  dispatch_long_words(plan.words, [&](auto words) { launch_words<words()>(plan, job, stream, certification, update); });
-}
-
 }  // namespace
 
 void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                             const Certification* certification) {
-  launch_long(plan, job, stream, certification, nullptr);
-}
-
-void launch_update_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                               const Certification& certification, const DeviceUpdate& update) {
-  launch_long(plan, job, stream, &certification, &update);
+                             const Certification* certification, const DeviceUpdate* update) {
+  if (!plan.is_long()) throw std::logic_error("the long form needs a plan of it");
+  dispatch_long_words(plan.words, [&](auto words) { launch_words<words()>(plan, job, stream, certification, update); });
 }
 
 }  // namespace ozfp4::cuda

@@ -116,8 +116,8 @@ const char* find_bytes_error(const DeviceResult& result, const Residues& residue
 }
 
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                        const Certification* certification) {
-  if (plan.is_long()) return launch_long_reconstruct(plan, job, stream, certification);
+                        const Certification* certification, const DeviceUpdate* update) {
+  if (plan.is_long() || update != nullptr) return launch_long_reconstruct(plan, job, stream, certification, update);
   if (plan.words == 6) return launch_steps<6, 2>(plan, job, certification, stream);
   plan.row_steps == 1 ? launch_steps<4, 1>(plan, job, certification, stream)
                       : launch_steps<4, 2>(plan, job, certification, stream);

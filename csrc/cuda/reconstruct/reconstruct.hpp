@@ -48,16 +48,14 @@ const char* find_bytes_error(const DeviceResult& result, const Residues& residue
 const char* find_reconstruct_error(const ReconstructJob& job);
 
 // Enqueues one kernel on the stream (certification null: every entry is rounded to nearest); neither synchronises nor allocates;
-// may be captured into a graph. Throws LaunchError. Precondition: nothing that find_reconstruct_error has a reason against.
+// may be captured into a graph. Throws LaunchError. `update`: of alpha A B + beta C, else null; entries that are listed are not
+// written then, as their C may lie there. Precondition: nothing that find_reconstruct_error has a reason against; for an update a
+// certification, and a plan that is_long().
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                        const Certification* certification = nullptr);
+                        const Certification* certification = nullptr, const DeviceUpdate* update = nullptr);
 
 // The same where plan.is_long(): a thread for each entry, integers of 8 words or more.
 void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                             const Certification* certification);
-
-// The same of alpha A B + beta C. Entries that are listed are not written: their C may lie there.
-void launch_update_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                               const Certification& certification, const DeviceUpdate& update);
+                             const Certification* certification, const DeviceUpdate* update);
 
 }  // namespace ozfp4::cuda
