@@ -65,8 +65,7 @@ template <class T, bool Certifies>
 void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut, LaunchConfig config) {
   const std::int64_t matrices = p.result.stack.count();
   config.grid = dim3(static_cast<unsigned>(p.few.view.stack.count() * cut.few_padded));
-  config.block = dim3(kFewThreads);
-  launch(few_kernel<T, Certifies>, config, p);
+  launch(few_kernel<Certifies>, config, p);
 
   const auto kernel = kernel_for<T, Certifies>(cut);
   config.overlap_previous = true;
@@ -169,11 +168,7 @@ void launch_thin(const ReconstructJob& job, const CapacityRule& capacity, char* 
   finish.few_shift = cut.few_padded == 1 ? 0 : cut.few_padded == 2 ? 1 : cut.few_padded == 4 ? 2 : 3;
   finish.many_is_a = cut.many_is_a;
 
-  LaunchConfig config;
-  config.stage = Stage::direct;
-  config.detail = "few columns or rows";
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
+  const LaunchConfig config(Stage::direct, "few columns or rows", kFewThreads, stream, job.overlap_previous);
   if (certification != nullptr) {
     is_double ? launch_typed<double, true>(p, finish, cut, config) : launch_typed<float, true>(p, finish, cut, config);
   } else {
