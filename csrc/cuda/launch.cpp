@@ -1,6 +1,5 @@
 #include "cuda/launch.hpp"
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -55,6 +54,17 @@ CodeVersion prepared_code(const void* kernel, const LaunchConfig& config) {
   return prepare(kernel, config).code;
 }
 
+LaunchDevice ask_device(int index, Stage stage) {
+  LaunchDevice device;
+  device.index = index;
+  int ratio = 0;  // FP32 operations for one of FP64
+  require_launched(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, index), stage);
+  require_launched(cudaDeviceGetAttribute(&device.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, index), stage);
+  require_launched(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, index), stage);
+  device.has_fast_fp64 = ratio <= 2;
+  return device;
+}
+
 std::string describe(Stage stage, cudaError_t error, const char* detail) {
   const std::string what = detail == nullptr ? std::string() : std::string(" (") + detail + ")";
   return std::string("ozfp4: launching ") + stage_name(stage) + what + ": " + cudaGetErrorString(error);
@@ -82,28 +92,14 @@ LaunchError::LaunchError(Stage stage, cudaError_t error, const char* detail)
 }
 
 LaunchDevice current_device(Stage stage) {
-  constexpr int kKept = 64;                      // devices that are asked once
-  static std::atomic<std::int64_t> kept[kKept];  // bytes, multiprocessors and, in the lowest bit, the rate of FP64
-  LaunchDevice device;
-  require_launched(cudaGetDevice(&device.index), stage);
-  const std::int64_t known = device.index < kKept ? kept[device.index].load(std::memory_order_relaxed) : 0;
-  if (known > 0) {
-    device.has_fast_fp64 = (known & 1) != 0;
-    device.multiprocessors = static_cast<int>((known & INT32_MAX) >> 1);
-    device.shared_bytes = static_cast<int>(known >> 32);
-    return device;
-  }
-  require_launched(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, device.index), stage);
-  require_launched(cudaDeviceGetAttribute(&device.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index), stage);
-  int ratio = 0;  // FP32 operations for one of FP64
-  require_launched(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device.index), stage);
-  device.has_fast_fp64 = ratio <= 2;
-  if (device.index < kKept) {
-    kept[device.index].store(
-        std::int64_t(device.shared_bytes) << 32 | device.multiprocessors << 1 | (device.has_fast_fp64 ? 1 : 0),
-        std::memory_order_relaxed);
-  }
-  return device;
+  constexpr int kKept = 64;  // devices that are asked once
+  static std::once_flag is_asked[kKept];
+  static LaunchDevice kept[kKept];
+  int index = 0;
+  require_launched(cudaGetDevice(&index), stage);
+  if (index >= kKept) return ask_device(index, stage);
+  std::call_once(is_asked[index], [&] { kept[index] = ask_device(index, stage); });
+  return kept[index];
 }
 
 void launch(AnyKernel kernel, const LaunchConfig& config, void** arguments) {
