@@ -5,6 +5,7 @@
 
 #include "arith/narrow.hpp"
 #include "cuda/direct/direct.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/elementwise/planes.hpp"
 #include "cuda/integers/integers.hpp"
 #include "cuda/places.hpp"
@@ -112,9 +113,10 @@ void accumulate(const Run& run, const Block& block, const Residues& sum, const R
       const ByteParts parts{sum.data, part.data, 0, 1, sum.plane_stride, matrices * sum.matrix_stride};
       return launch_add_bytes(run.layout.pieces[0], parts, to.stream);
     }
-    launch_add_words({reinterpret_cast<std::uint32_t*>(sum.data), sum.pitch, sum.matrix_stride},
-                     {reinterpret_cast<const std::uint32_t*>(part.data), part.pitch, part.matrix_stride}, matrices,
-                     block.rows.count, block.columns.count, to.stream);
+    const auto words = [](const Residues& at) {
+      return StridedMatrices{reinterpret_cast<char*>(at.data), ElementType::int32, 4 * at.pitch, 4, 4 * at.matrix_stride};
+    };
+    launch_combine({{matrices, block.rows.count, block.columns.count}, words(sum), words(part), words(sum), 1, 1}, to.stream);
   });
 }
 

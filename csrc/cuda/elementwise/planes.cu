@@ -99,18 +99,6 @@ __global__ void __launch_bounds__(kThreads) add_bytes_kernel(const __grid_consta
   });
 }
 
-// A block takes a line.
-__global__ void __launch_bounds__(kThreads)
-    add_words_kernel(WordMatrices<std::uint32_t> sum, WordMatrices<const std::uint32_t> part, std::int64_t lines,
-                     std::int32_t rows, std::int32_t columns) {
-  for (std::int64_t line = blockIdx.x; line < lines; line += gridDim.x) {
-    const std::int64_t matrix = line / rows, row = line % rows;
-    std::uint32_t* to = sum.data + matrix * sum.matrix_stride + row * sum.pitch;
-    const std::uint32_t* from = part.data + matrix * part.matrix_stride + row * part.pitch;
-    for (std::int64_t column = threadIdx.x; column < columns; column += kThreads) to[column] += from[column];
-  }
-}
-
 }  // namespace
 
 JoinPlan make_join_plan(const Plan& plan) {
@@ -161,12 +149,6 @@ void launch_add_bytes(const Schedule& schedule, const ByteParts& at, cudaStream_
   if (!p.has_carries) config.grid.y = static_cast<unsigned>(p.planes);
   config.overlap_previous = at.overlap_previous;
   launch(add_bytes_kernel, config, p);
-}
-
-void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
-                      std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream) {
-  const std::int64_t lines = matrices * rows;
-  launch(add_words_kernel, config_of_blocks(Stage::accumulate, nullptr, lines, stream), sum, part, lines, rows, columns);
 }
 
 }  // namespace ozfp4::cuda

@@ -49,15 +49,4 @@ struct ByteParts {
 // Precondition: digits of a sum that has room in the planes.
 void launch_add_bytes(const Schedule& schedule, const ByteParts& at, cudaStream_t stream);
 
-// Matrices of int32 one behind the other; pitch and stride in entries.
-template <class T>
-struct WordMatrices {
-  T* data;
-  std::int64_t pitch, matrix_stride;
-};
-
-// sum += part modulo 2^32. Precondition: matrices * rows < 2^63.
-void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
-                      std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream);
-
 }  // namespace ozfp4::cuda
