@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
-#include "cpu/gemm/panel.hpp"
 #include "cpu/limbs/encode.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/runtime/vectors.hpp"
@@ -95,20 +95,28 @@ template <class T>
 bool WordOperand<Lines>::copy_group(std::int64_t group) {
   double* to = values_ + group * Lines * view_.inner;
   const std::int64_t lines = lines_of(group), k = view_.inner;
+  if (lines < Lines) std::fill_n(to, Lines * k, 0.0);
   const char* origin = view_.at(group * Lines, 0);
   bool is_served = true;
+  const auto copy = [&](std::int64_t line, std::int64_t inner) {
+    const T x = load<T>(origin + line * view_.outer_stride + inner * view_.inner_stride);
+    if constexpr (!std::is_same_v<T, double>) is_served = is_served && !is_subnormal(x);
+    to[inner * Lines + line] = x;
+  };
   if (std::is_same_v<T, double> && Lines == 1 && lines == 1 && view_.inner_stride == sizeof(T)) {
     std::memcpy(to, origin, static_cast<std::size_t>(k) * sizeof(T));
-  } else if (std::is_same_v<T, double> && view_.outer_stride == sizeof(T)) {
-    if (lines < Lines) std::fill_n(to, Lines * k, 0.0);
+  } else if (std::is_same_v<T, double> && Lines > 1 && view_.outer_stride == sizeof(T)) {
     for (std::int64_t inner = 0; inner < k; ++inner) {
       std::memcpy(to + inner * Lines, origin + inner * view_.inner_stride, static_cast<std::size_t>(lines) * sizeof(T));
     }
+  } else if (std::abs(view_.inner_stride) < std::abs(view_.outer_stride)) {
+    for (std::int64_t line = 0; line < lines; ++line) {
+      for (std::int64_t inner = 0; inner < k; ++inner) copy(line, inner);
+    }
   } else {
-    write_panel<T, Lines>(view_, group * Lines, lines, 0, k, to, [&](T x) {
-      if constexpr (!std::is_same_v<T, double>) is_served = is_served && !is_subnormal(x);
-      return static_cast<double>(x);
-    });
+    for (std::int64_t inner = 0; inner < k; ++inner) {
+      for (std::int64_t line = 0; line < lines; ++line) copy(line, inner);
+    }
   }
   return is_served;
 }
