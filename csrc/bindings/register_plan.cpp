@@ -27,9 +27,6 @@ PlanInt take_integer(const std::uint32_t* word, py::ssize_t width) {
 // in two's complement along the last axis; of a complex plan the axis before it holds pairs, and the planes are without it.
 // Precondition: the plan's.
 py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c_style>& words) {
-  if (words.ndim() < 1 || words.shape(words.ndim() - 1) < 1 || words.shape(words.ndim() - 1) > kMaxWords) {
-    throw py::value_error("words: the last axis must have 1 to " + std::to_string(kMaxWords) + " words");
-  }
   const py::ssize_t width = words.shape(words.ndim() - 1), per_entry = plan.width() * width, count = words.size() / per_entry;
   std::vector<py::ssize_t> shape(words.shape(), words.shape() + words.ndim() - 1);
   if (plan.is_complex) {

@@ -13,6 +13,7 @@
 namespace ozfp4::bindings {
 namespace {
 
+// That arrays have their axes, and one shift a line, ozfp4.stages has seen.
 using Shifts = py::array_t<std::int32_t, py::array::c_style>;
 using Words = py::array_t<std::uint32_t, py::array::c_style>;
 
@@ -31,8 +32,6 @@ py::tuple scale(const py::array& operand, int capacity) {
 // Little-endian 32-bit words of the integers, two's complement, [lines][entries][words].
 Words quantise(const py::array& operand, const Shifts& shift, int words) {
   const OperandView view = operand_view(operand, false);
-  if (shift.ndim() != 1 || shift.shape(0) != view.outer) throw py::value_error("shift: one entry per line is needed");
-  if (words < 1 || words > WideLine::kWords) throw py::value_error("words: at most " + std::to_string(WideLine::kWords));
   Words integers(std::vector<py::ssize_t>{view.outer, view.inner, words});
   cpu_quantise(view, shift.data(), words, integers.mutable_data());
   return integers;
@@ -46,8 +45,6 @@ py::array empty_planes(const Plan& plan, int planes, std::int64_t outers, std::i
 
 // Integers as quantise returns them.
 py::array encode(const Plan& plan, int count, const Words& words) {
-  require_dimensions(words, 3);
-  if (words.shape(2) < 1) throw py::value_error("words: an integer has at least one");
   py::array planes = empty_planes(plan, planes_used(plan, count), words.shape(0), words.shape(1));
   cpu_encode_integers(plan, count, words.data(), static_cast<int>(words.shape(2)), words.shape(0), words.shape(1),
                       planes.mutable_data());
@@ -63,9 +60,8 @@ py::array empty_output(const Plan& plan, int count, std::int64_t rows, std::int6
   }
 }
 
-// Planes must be exactly what encode returns for this plan: C-contiguous, three dimensions, the plan's plane type.
+// Planes must be what encode returns for this plan.
 void require_planes(const Plan& plan, int count, const py::array& planes, const char* name) {
-  require_dimensions(planes, 3);
   const auto wanted = plan.alphabet.entry == PlaneEntry::fp64 ? py::dtype::of<double>() : py::dtype::of<std::int8_t>();
   if (!planes.dtype().equal(wanted)) {
     throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(planes.dtype())) +
@@ -98,7 +94,6 @@ py::array multiply(const Plan& plan, int count, const py::array& planes_a, const
 }
 
 void require_output(const Plan& plan, int count, const py::array& output) {
-  require_dimensions(output, 3);
   const py::array wanted = empty_output(plan, 0, 0, 0);
   if (!output.dtype().equal(wanted.dtype())) {
     throw py::type_error("output: dtype " + std::string(py::str(output.dtype())) + " is not " +
@@ -115,8 +110,6 @@ py::array reconstruct(const Plan& plan, int count, const py::array& output, cons
   require_output(plan, count, output);
   const py::array contiguous = py::array::ensure(output, py::array::c_style);
   const std::int64_t rows = output.shape(1), columns = output.shape(2);
-  if (shift_a.ndim() != 1 || shift_a.shape(0) != rows) throw py::value_error("shift_a: one entry per row is needed");
-  if (shift_b.ndim() != 1 || shift_b.shape(0) != columns) throw py::value_error("shift_b: one entry per column is needed");
   const std::vector<py::ssize_t> shape{rows, columns};
   py::array result = single ? py::array(py::array_t<float>(shape)) : py::array(py::array_t<double>(shape));
   const ResultView view{static_cast<char*>(result.mutable_data()),

@@ -50,11 +50,6 @@ struct Prepared {
   Accuracy accuracy;
 };
 
-// As they stand in the row-major product; null: not prepared.
-struct PreparedPair {
-  const Prepared *left = nullptr, *right = nullptr;
-};
-
 // Both may be the operands of one product.
 bool are_alike(const Prepared& a, const Prepared& b);
 

@@ -1,5 +1,6 @@
 // Products of which every place holds a piece of K, for `ozfp4.distributed`: facts of the pieces of lines, the scales that they
-// share, residues of a piece, and results from those of all pieces. The facts and scales serve the GPU, too.
+// share, residues of a piece, and results from those of all pieces. The facts and scales serve the GPU, too. That arrays have the
+// extents and dtypes of the product is the caller's, ozfp4._backends.partial, which allocates them.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -29,15 +30,9 @@ using Words = py::array_t<std::int64_t, py::array::c_style>;
 
 constexpr std::int64_t kLineGrain = 4096;  // lines that a thread combines at least
 
-OperandView float_view(const py::array& operand, bool is_right) {
-  const OperandView view = operand_view(operand, is_right);
-  if (!is_float(view.type)) throw py::type_error("operand: float64 or float32 is needed");
-  return view;
-}
-
 // [line][kPieceWords], of the rows of a matrix or, `is_right`, of its columns.
 Words piece_facts(const py::array& operand, bool is_right) {
-  const OperandView view = float_view(operand, is_right);
+  const OperandView view = operand_view(operand, is_right);
   Words words(std::vector<py::ssize_t>{view.outer, kPieceWords});
   std::int64_t* data = words.mutable_data();
   const Unlocked unlocked;
@@ -56,10 +51,6 @@ class Pieces {
   Pieces(std::shared_ptr<const Plan> plan, const Words& words, std::int64_t rows, std::int64_t k, const std::string& accuracy,
          const std::string& rounding, int precision, int prefixes)
       : plan_(std::move(plan)), promise_{accuracy_named(accuracy), precision}, rounding_(rounding_named(rounding)), k_(k) {
-    require_dimensions(words, 3);
-    if (words.shape(0) < 1 || words.shape(2) != kPieceWords) throw py::value_error("words: [place][line][6], one place at least");
-    if (rows < 0 || rows > words.shape(1)) throw py::value_error("rows: outside the lines");
-    if (!plan_->has_moduli() || plan_->is_complex) throw py::value_error("plan: one of scheme II for real products is needed");
     const std::int64_t* data = words.data();
     const std::int64_t places = words.shape(0), lines = words.shape(1);
     const Unlocked unlocked;
@@ -111,9 +102,7 @@ class Pieces {
 
   // How many entries of a piece the scales round, of lines that they do not make exact; one count a line.
   Words count_rounded(const py::array& a, const py::array& b) const {
-    if (!promise_.certifies()) throw py::value_error("the accuracy scaled counts nothing");
-    const OperandView view_a = float_view(a, false), view_b = float_view(b, true);
-    if (view_a.outer != lines(a_) || view_b.outer != lines(b_)) throw py::value_error("operands: they have other lines");
+    const OperandView view_a = operand_view(a, false), view_b = operand_view(b, true);
     Words counts(lines(a_) + lines(b_));
     std::int64_t* data = counts.mutable_data();
     const Unlocked unlocked;
@@ -128,7 +117,6 @@ class Pieces {
 
   // Sums over all pieces of what count_rounded finds.
   void set_rounded(const Words& counts) {
-    if (counts.ndim() != 1 || counts.shape(0) != lines(a_) + lines(b_)) throw py::value_error("counts: one a line is needed");
     const std::int64_t* data = counts.data();
     for (Scales* scales : {&a_, &b_}) {
       for (LineRecord& record : scales->records) record.rounded = static_cast<std::uint64_t>(*data++);
@@ -138,11 +126,7 @@ class Pieces {
   // Writes the residues of a piece: of the rows of A from `first_row` on, times the columns of B from `first_column` on.
   void residues(const py::array& a, std::int64_t first_row, const py::array& b, std::int64_t first_column, py::array out,
                 std::int64_t workspace_limit) const {
-    const OperandView view_a = float_view(a, false), view_b = float_view(b, true);
-    if (view_a.inner != view_b.inner) throw py::value_error("b: another inner dimension than that of a");
-    if (view_a.inner > plan_->k_max) throw py::value_error("a: the inner dimension exceeds the plan's k_max");
-    require_lines(first_row, view_a.outer, first_column, view_b.outer);
-    require_residues(out, 1, view_a.outer, view_b.outer);
+    const OperandView view_a = operand_view(a, false), view_b = operand_view(b, true);
     LineScales lines_a = line_scales(a_), lines_b = line_scales(b_);
     lines_a.shift += first_row;
     lines_b.shift += first_column;
@@ -156,14 +140,8 @@ class Pieces {
   // [entry][2] of those whose results are void, as nothing certifies them. Results of special lines are void, too, and not among
   // these.
   Words finish(py::array received, std::int64_t first_row, std::int64_t first_column, py::array out) const {
-    require_dimensions(out, 2);
-    require_dimensions(received, 4);
     const std::int64_t rows = out.shape(0), columns = out.shape(1);
-    require_lines(first_row, rows, first_column, columns);
-    require_residues(received, received.shape(0), rows, columns);
     const ElementType type = element_type(out);
-    if (type != (promise_.precision == 53 ? ElementType::float64 : ElementType::float32))
-      throw py::type_error("out: another dtype");
     if (k_ < 1 && rows * columns > 0) throw py::value_error("k: 1 or more is needed");
     Target target{{static_cast<char*>(out.mutable_data()), type, rows, columns, out.strides(0), out.strides(1)}, rounding_};
     char* const sums = static_cast<char*>(received.mutable_data());
@@ -203,21 +181,6 @@ class Pieces {
     const std::vector<T>&a = a_.*values, &b = b_.*values;
     std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), found.mutable_data()));
     return found;
-  }
-
-  void require_lines(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) const {
-    if (first_row < 0 || first_row + rows > lines(a_)) throw py::value_error("first_row: there are more rows than scales");
-    if (first_column < 0 || first_column + columns > lines(b_)) throw py::value_error("first_column: more columns than scales");
-  }
-
-  // Checks residues of some pieces, one behind the other: [group][row][column] bytes or uint32 each, C-contiguous.
-  void require_residues(const py::array& residues, std::int64_t pieces, std::int64_t rows, std::int64_t columns) const {
-    if (residues.itemsize() != entry_bytes() || residues.dtype().kind() != 'u' || (residues.flags() & py::array::c_style) == 0) {
-      throw py::type_error("residues: C-contiguous unsigned integers of " + std::to_string(entry_bytes()) + " bytes are needed");
-    }
-    if (pieces < 1 || residues.size() != pieces * groups() * rows * columns) {
-      throw py::value_error("residues: [group][row][column] of the operands' extents is needed");
-    }
   }
 
   std::shared_ptr<const Plan> plan_;

@@ -40,13 +40,8 @@ TensorView matrix_of(const py::object& x) {
 DeviceOperand operand_of(const py::object& x, bool is_right) {
   const TensorView view = matrix_of(x);
   const py::ssize_t outer = is_right ? 1 : 0, inner = is_right ? 0 : 1;
-  return {static_cast<const char*>(view.data()),
-          view.float_type()->part,
-          narrow<std::int32_t>(view.shape(outer), "rows of a or columns of b"),
-          narrow<std::int32_t>(view.shape(inner), "k"),
-          view.strides(outer),
-          view.strides(inner),
-          {}};
+  return product::operand_of({static_cast<const char*>(view.data()), view.float_type()->part, view.shape(outer),
+                              view.shape(inner), view.strides(outer), view.strides(inner)});
 }
 
 void piece_facts(const py::object& x, bool is_right, std::uintptr_t words, std::uintptr_t scratch, int device,
@@ -67,7 +62,6 @@ class Partial {
     promise.accuracy = accuracy_named(accuracy);
     promise.rounding = rounding_named(rounding);
     promise.precision = precision;
-    if (!plan->has_moduli() || plan->is_complex) throw std::invalid_argument("plan: one of moduli is needed, for real products");
     piece_ = product::find_cuda_plan(plan, piece_k, kernel_of(kernel), promise);
     whole_ = product::find_cuda_plan(plan, whole_k, kernel_of(kernel), promise);
   }
@@ -89,7 +83,6 @@ class Partial {
   void encode(const py::object& x, bool is_right, std::uintptr_t shift, std::uintptr_t record, std::uintptr_t planes,
               std::uintptr_t verdict, std::uintptr_t stream) const {
     const DeviceOperand operand = operand_of(x, is_right);
-    if (operand.inner != piece_->k) throw std::invalid_argument("operand: the plan is for another inner dimension");
     const Unlocked unlocked;
     run(*piece_, stream, [&](const Stages& stages) {
       encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<Verdict>(verdict), stages);
@@ -113,7 +106,6 @@ class Partial {
               std::uintptr_t shift_b, std::uintptr_t record_b, const py::object& out, std::uintptr_t listed,
               std::uintptr_t counts, std::uintptr_t verdict, std::uintptr_t stream) const {
     if (pieces < 1 || pieces > kMaxSplits) throw std::invalid_argument("pieces: 1 to " + std::to_string(kMaxSplits));
-    if ((listed != 0) != whole_->promise.certifies()) throw std::invalid_argument("listed: needed where entries are certified");
     const DeviceResult result = result_of(out);
     DeviceOperand lines;
     lines.inner = whole_->k;
@@ -136,14 +128,8 @@ class Partial {
  private:
   static DeviceResult result_of(const py::object& out) {
     TensorView view = matrix_of(out);
-    DeviceResult result;
-    result.data = static_cast<char*>(view.mutable_data());
-    result.type = view.float_type()->part;
-    result.rows = narrow<std::int32_t>(view.shape(0), "rows of c");
-    result.columns = narrow<std::int32_t>(view.shape(1), "columns of c");
-    result.row_stride = view.strides(0);
-    result.column_stride = view.strides(1);
-    return result;
+    return product::result_of({static_cast<char*>(view.mutable_data()), view.float_type()->part, view.shape(0), view.shape(1),
+                               view.strides(0), view.strides(1)});
   }
 
   static Gpu make_gpu(int device) {
@@ -170,7 +156,6 @@ class Partial {
   }
 
   static PieceLines lines_of(std::uintptr_t planes, std::int64_t lines, std::int64_t first, std::int64_t count) {
-    if (first < 0 || count < 1 || first + count > lines) throw std::invalid_argument("lines: the part is not among them");
     return {pointer<std::uint8_t>(planes), narrow<std::int32_t>(lines, "lines"), narrow<std::int32_t>(first, "first line"),
             narrow<std::int32_t>(count, "lines of a part")};
   }

@@ -152,11 +152,6 @@ TensorView view_of(const Torch& torch, const char* name, py::handle x) {
   return *std::move(view);
 }
 
-py::tuple range_of(const LineRange& range) {
-  const bool is_empty = range.empty();
-  return py::make_tuple(is_empty ? 0 : range.least, is_empty ? 0 : range.largest);
-}
-
 // Calls enqueue(options, place).
 template <class Enqueue>
 void run(Options options, Place& place, const Enqueue& enqueue) {
@@ -213,12 +208,12 @@ std::optional<TensorView> view_or_none(const Torch& torch, const char* name, con
 }
 
 // Enqueues the product into `out`, and returns what happened where it is reported, for which the device is waited for. `events`:
-// handles of three CUDA events, see DevicePlace. `gram`: as for arrays.
+// handles of three CUDA events, see DevicePlace.
 py::dict multiply_tensors(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked,
                           std::complex<double> alpha, std::complex<double> beta, const py::object& addend,
                           const py::object& upper, const py::object& bound, const PreparedTensor* prepared_a,
                           const PreparedTensor* prepared_b, bool is_reported, const std::array<std::uintptr_t, 3>& events,
-                          const std::optional<std::pair<bool, std::int64_t>>& gram) {
+                          const GivenGram& gram) {
   const Torch& torch = Torch::get();
   Options options = options_of(asked);
   options.has_stages = is_reported;
@@ -230,10 +225,7 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
                       view_or_none(torch, "bound", bound),
                       prepared_a,
                       prepared_b};
-  Product p = product_of(given);
-  p.alpha = alpha;
-  p.beta = beta;
-  if (gram && p.type_a.is_complex) (gram->first ? p.b : p.a).is_conjugated ^= true;
+  const Product p = product_of(given, alpha, beta, gram);
   Place place(torch, out, given.out.device());
   for (std::size_t i = 0; i < events.size(); ++i) place.get().events[i] = reinterpret_cast<void*>(events[i]);
   for (const PreparedTensor* made : {prepared_a, prepared_b}) {
@@ -290,14 +282,16 @@ py::dict way_of_product(const py::object& a, const py::object& b, const py::obje
   const Product p = product_of(given);
   std::optional<WayOfProduct> found;
   run_on(given.out.device(), [&] { found = way_of(p, options, no_stream()); });
+  const cuda::CudaPlan& plan = *found->problem->plan;
+  const cuda::CudaLayout& layout = found->problem->layout;
   py::dict way;
-  way["way"] = found->name;
-  way["scales_and_encodes"] = found->scales_and_encodes;
-  way["kernel"] = found->kernel;
-  way["tile"] = found->tile;
-  way["element"] = element_name(found->element);
-  way["splits"] = found->splits;
-  way["bytes"] = found->bytes;
+  way["way"] = way_name(layout);
+  way["scales_and_encodes"] = layout.scales_and_encodes;
+  way["kernel"] = kernel_name(plan.kernel);
+  way["tile"] = tile_geometry(layout.tile.shape).name;
+  way["element"] = element_name(plan.schedule.element);
+  way["splits"] = layout.tile.splits;
+  way["bytes"] = found->problem->places.bytes;
   const cuda::OfWays& times = found->microseconds;
   way["microseconds"] = py::make_tuple(times.direct, times.thin, times.tiles, times.stages);
   return way;

@@ -39,16 +39,4 @@ py::dtype dtype_of(const EntryType& type) {
   return type.part == ElementType::float64 ? py::dtype::of<double>() : py::dtype::of<float>();
 }
 
-void check_stacks(const py::array& a, const py::array& b, const py::array& c) {
-  if (a.ndim() < 2 || a.ndim() != b.ndim() || a.ndim() != c.ndim())
-    throw py::value_error("a, b and out need equal numbers of axes");
-  const py::ssize_t rows = a.ndim() - 2, columns = a.ndim() - 1;
-  for (py::ssize_t axis = 0; axis < rows; ++axis) {
-    if (a.shape(axis) != c.shape(axis) || b.shape(axis) != c.shape(axis)) throw py::value_error("stack extents differ");
-  }
-  if (a.shape(columns) != b.shape(rows) || c.shape(rows) != a.shape(rows) || c.shape(columns) != b.shape(columns)) {
-    throw py::value_error("matrix extents do not fit");
-  }
-}
-
 }  // namespace ozfp4::bindings

@@ -22,9 +22,6 @@ pybind11::dtype dtype_of(const product::EntryType& type);
 
 using Arrays = Given<pybind11::array, product::PreparedMatrix>;
 
-// Throws a ValueError unless the arrays have the same axes, those of a stack with the same extents.
-void check_stacks(const pybind11::array& a, const pybind11::array& b, const pybind11::array& c);
-
 inline std::optional<pybind11::array> array_or_none(const pybind11::object& x) {
   return x.is_none() ? std::nullopt : std::optional<pybind11::array>(x.cast<pybind11::array>());
 }

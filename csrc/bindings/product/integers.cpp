@@ -28,13 +28,7 @@ py::dict multiply_integers(const py::array& a, const py::array& b, const py::arr
                            const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
                            bool counts, bool is_reported, std::optional<std::int64_t> gram) {
   const Options options = options_of(asked);
-  check_stacks(a, b, out);
-  const std::optional<py::array> added = array_or_none(addend);
-  if (added) check_stacks(a, b, *added);
-  IntegerSum sum = integers_of(Arrays{a, b, out, added});
-  if (modulus < 0 || (modulus > 0 && sum.product.type.bytes() != 8)) {
-    throw py::value_error("modulus: a number from 1 to 2^63 - 1 and a result of 64 bits are needed");
-  }
+  IntegerSum sum = integers_of(Arrays{a, b, out, array_or_none(addend)});
   sum.alpha = wrapped(alpha);
   sum.beta = wrapped(beta);
   sum.modulus = modulus;

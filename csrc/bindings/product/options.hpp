@@ -24,6 +24,11 @@ product::Options options_of(pybind11::handle asked);
 // A plan as the arguments of make_plan.
 pybind11::tuple plan_tuple(const Plan& plan, std::int64_t k);
 
+inline pybind11::tuple range_of(const LineRange& range) {
+  const LineRange shown = range.empty() ? LineRange{0, 0} : range;
+  return pybind11::make_tuple(shown.least, shown.largest);
+}
+
 // None for an empty text.
 inline pybind11::object or_none(const std::string& text) {
   return text.empty() ? pybind11::object(pybind11::none()) : pybind11::object(pybind11::str(text));

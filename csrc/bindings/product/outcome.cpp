@@ -54,11 +54,8 @@ py::dict counted(const MatmulOutcome& total, const Plan* plan) {
   outcome["moduli_used"] = total.reported().moduli_used;
   outcome["products"] = total.reported().products;
   outcome["workspace"] = total.workspace;
-  const auto range = [](const LineRange& lines) {
-    return lines.empty() ? std::make_pair(0, 0) : std::make_pair(lines.least, lines.largest);
-  };
-  outcome["exponents"] = range(total.exponents);
-  outcome["capacities"] = range(total.capacities);
+  outcome["exponents"] = range_of(total.exponents);
+  outcome["capacities"] = range_of(total.capacities);
   outcome["special_rows"] = total.special_rows;
   outcome["special_columns"] = total.special_columns;
   outcome["largest_bound"] = total.entries.largest_bound;

@@ -28,19 +28,14 @@ namespace {
 namespace py = pybind11;
 using namespace product;
 
-// Runs the product into `out`, and returns what happened. `gram`: C = X X^H, of X and its transpose, which is conjugated; whether
-// X is `a`, and columns of a block at least.
+// Runs the product into `out`, and returns what happened.
 py::dict multiply_arrays(const py::array& a, const py::array& b, const py::array& out, const py::tuple& asked,
                          std::complex<double> alpha, std::complex<double> beta, const py::object& addend, const py::object& upper,
                          const py::object& bound, const PreparedMatrix* prepared_a, const PreparedMatrix* prepared_b,
-                         bool is_reported, const std::optional<std::pair<bool, std::int64_t>>& gram) {
+                         bool is_reported, const GivenGram& gram) {
   const Options options = options_of(asked);
-  if (gram) check_stacks(a, b, out);
   const Arrays arrays{a, b, out, array_or_none(addend), array_or_none(upper), array_or_none(bound), prepared_a, prepared_b};
-  Product p = product_of(arrays);
-  p.alpha = alpha;
-  p.beta = beta;
-  if (gram) (gram->first ? p.b : p.a).is_conjugated = p.type_a.is_complex;
+  const Product p = product_of(arrays, alpha, beta, gram);
   const Ran ran = run([&](Ran& made) { gram ? multiply_gram(p, options, made, gram->second) : multiply(p, options, made); });
   return is_reported ? outcome_dict(ran, options, p.type.precision(), planned_inner(p)) : py::dict();
 }

@@ -7,6 +7,7 @@
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -226,13 +227,20 @@ product::Product product_of(const Given<Matrices, PreparedOperand>& given, const
   return p;
 }
 
+// Of C = X X^H, of X and its transpose, which is conjugated: whether X is `a`, and columns of a block at least.
+using GivenGram = std::optional<std::pair<bool, std::int64_t>>;
+
 // The same with the types of the matrices. Throws a ValueError where the stacks do not broadcast.
 template <class Matrices, class PreparedOperand>
-product::Product product_of(const Given<Matrices, PreparedOperand>& given) {
+product::Product product_of(const Given<Matrices, PreparedOperand>& given, std::complex<double> alpha = 1.0,
+                            std::complex<double> beta = 0.0, const GivenGram& gram = {}) {
   const std::optional<StackExtents> stack = broadcast(given.a, given.b);
   if (!stack) throw pybind11::value_error("a, b: their stacks do not broadcast");
   product::Product p = product_of(given, type_of("a", given.a), type_of("b", given.b), type_of("out", given.out), *stack);
   if (given.addend) p.addend_part = type_of("c", *given.addend).part;
+  p.alpha = alpha;
+  p.beta = beta;
+  if (gram && p.type_a.is_complex) (gram->first ? p.b : p.a).is_conjugated ^= true;
   return p;
 }
 

@@ -154,6 +154,14 @@ void on_device(const Body& body) {
   }
 }
 
+// The checks of numbers behind those of extents and operands.
+void check_rest(const Product& product, const Options& options, const DevicePlace& place) {
+  check_aligned("c", product.c.data, product.type.bytes());
+  check_option_aligned("bound", product.bound.data);
+  check_option_aligned("repaired", options.repaired);
+  check_place(place, "workspace", product.is_there());
+}
+
 // A product without entries: none of them is repaired.
 void enqueue_nothing(const Options& options, const DevicePlace& place) {
   if (!goes_on(place, "workspace", 0) || options.repaired == nullptr || options.adds_repaired) return;
@@ -188,10 +196,7 @@ void enqueue(const Product& product, const Options& options, const DevicePlace& 
   const EntryType& type = product.type;
   if (product.is_there()) check_extents(product.m, product.n, product.k, product.is_exchanged, type.is_complex);
   check_operands(product.a.data, product.type_a.bytes(), product.b.data, product.type_b.bytes(), product.is_exchanged);
-  check_aligned("c", product.c.data, type.bytes());
-  check_option_aligned("bound", product.bound.data);
-  check_option_aligned("repaired", options.repaired);
-  check_place(place, "workspace", product.is_there());
+  check_rest(product, options, place);
   if (!product.is_there()) return enqueue_nothing(options, place);
   const Product own = merged(product, kLongestExtent / width_of(type));
   on_device([&] {
@@ -207,10 +212,7 @@ void enqueue_gram(const Product& gram, const Options& options, const DevicePlace
     check_extent("k", gram.k, gram.type.is_complex);
   }
   check_aligned("a", gram.a.data, gram.type.bytes());
-  check_aligned("c", gram.c.data, gram.type.bytes());
-  check_option_aligned("bound", gram.bound.data);
-  check_option_aligned("repaired", options.repaired);
-  check_place(place, "workspace", gram.is_there());
+  check_rest(gram, options, place);
   if (!gram.is_there()) return enqueue_nothing(options, place);
   Product own = gram;
   own.axes = merged(gram.axes);

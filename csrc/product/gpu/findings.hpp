@@ -12,13 +12,14 @@
 #include "cuda/layout/blocks.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
+#include "cuda/runtime/export.hpp"
 #include "cuda/stages.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4::product {
 
 // How a product is made: "direct", "thin" or "tiles", or by "stages".
-const char* way_name(const cuda::CudaLayout& layout);
+OZFP4_CUDA_EXPORT const char* way_name(const cuda::CudaLayout& layout);
 
 // The name of a plan's kernel, with its tile and splits.
 std::string kernel_text(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout);

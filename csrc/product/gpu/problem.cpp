@@ -342,20 +342,12 @@ std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const 
 WayOfProduct way_of(const Product& given, const Options& options, cudaStream_t stream) {
   const Product product = merged(given, kLongestExtent);
   const auto problem = find_problem(product, options, stream);
-  const CudaLayout& layout = problem->layout;
   constexpr double unknown = std::numeric_limits<double>::infinity();
   OfWays times{unknown, unknown, unknown, unknown};
   if (!problem->plan->plan.is_complex) {
     times = model_times(*problem->plan, real_product(product, *problem, nowhere()), current_device().gpu);
   }
-  return {way_name(layout),
-          layout.scales_and_encodes,
-          kernel_name(problem->plan->kernel),
-          tile_geometry(layout.tile.shape).name,
-          problem->plan->schedule.element,
-          layout.tile.splits,
-          problem->places.bytes,
-          times};
+  return {problem, times};
 }
 
 void store_no_repairs(const Options& options, cudaStream_t stream) {

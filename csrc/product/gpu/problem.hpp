@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "cuda/matmul.hpp"
@@ -61,15 +60,9 @@ bool is_paired(const Product& product);
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const Product& product);
 
-// How a product is made, and what the models say of each way: infinity where there is none, and of complex products. `name`:
-// "direct", "thin", "tiles" or "stages".
+// How a product is made, and what the models say of each way: infinity where there is none, and of complex products.
 struct WayOfProduct {
-  const char* name;
-  bool scales_and_encodes;  // in one launch
-  std::string kernel, tile;
-  Element element;  // of the planes that it multiplies
-  int splits;
-  std::int64_t bytes;
+  std::shared_ptr<const DeviceProblem> problem;
   cuda::OfWays microseconds;
 };
 OZFP4_CUDA_EXPORT WayOfProduct way_of(const Product& product, const Options& options, cudaStream_t stream);
