@@ -18,7 +18,6 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/partial.cpp
   csrc/bindings/cuda/product.cpp
   csrc/bindings/cuda/tensors.cpp
-  csrc/bindings/cuda/trust.cpp
   csrc/bindings/product/options.cpp)
 # By its name: without a soname, the path that it is linked by would be what is looked for.
 add_dependencies(_cuda ozfp4_package_cuda)

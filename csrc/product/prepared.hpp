@@ -1,6 +1,7 @@
 // An operand that is scaled and encoded once, for any number of products, on the CPU or on a GPU.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -12,6 +13,9 @@
 
 namespace ozfp4::product {
 
+// Of a stack: extent and bytes from matrix to matrix along each axis, the outermost first.
+using StackOf = std::vector<std::pair<std::int64_t, std::ptrdiff_t>>;
+
 // op(X) as it stands in the row-major product, X or X^T of it, or a stack of such, and the real operand that becomes of each:
 // `outer` lines of `inner` numbers along K.
 struct ToPrepare {
@@ -22,7 +26,7 @@ struct ToPrepare {
   int precision;             // of the results
   bool is_for_real = false;  // a complex operand that is multiplied with real ones
   bool stays = false;        // on a GPU: the entries stay where they are, and as they are, so that they are not copied
-  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // extent and bytes from matrix to matrix, the outermost first
+  StackOf axes{};
 
   std::int64_t count() const {
     std::int64_t matrices = 1;
@@ -48,6 +52,12 @@ struct Prepared {
   std::int64_t rows, columns;
   std::shared_ptr<const Plan> plan;
   Accuracy accuracy;
+  StackOf axes{};  // of the copies
+
+  // Bytes from matrix to matrix along an axis of a stack of so many; 0 where it has no such axis or repeats along it.
+  std::ptrdiff_t step(std::size_t rank, std::size_t axis) const {
+    return axis + axes.size() < rank ? 0 : axes[axis + axes.size() - rank].second;
+  }
 };
 
 // Both may be the operands of one product.

@@ -132,10 +132,6 @@ struct PreparedTensor {
 
   const Prepared* about() const { return made.get(); }
   const char* first_entry() const { return made->view.data; }
-  std::ptrdiff_t step(std::size_t rank, std::size_t axis) const {
-    const std::size_t own = made->axes.size();
-    return axis + own < rank ? 0 : made->axes[axis + own - rank].second;
-  }
   // Lets its memory outlive what the current stream, another one, has enqueued.
   void follow(const Torch& torch, std::uintptr_t current) const {
     if (current == stream) return;

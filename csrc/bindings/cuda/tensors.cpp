@@ -51,10 +51,7 @@ std::pair<py::object, TensorView> Torch::empty(const std::vector<py::ssize_t>& s
                                                py::handle device) const {
   const auto& [extents, strides] = dense_layout(shape);
   const py::object& dtype = by_type_[type.part == ElementType::float64][type.is_complex];
-  py::object made = called(empty_strided_, {extents.ptr(), strides.ptr(), dtype.ptr(), device.ptr()}, keywords_, 2);
-  const std::optional<TensorView> view = reader_.read_unchecked(made);
-  if (!view) throw std::runtime_error("torch makes no plain tensor");
-  return {std::move(made), *view};
+  return reader_.read_made(called(empty_strided_, {extents.ptr(), strides.ptr(), dtype.ptr(), device.ptr()}, keywords_, 2));
 }
 
 py::object Torch::empty_bytes(std::int64_t bytes, py::handle device, bool raises) const {

@@ -1,11 +1,10 @@
-#include "bindings/product/outcome.hpp"
-
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "bindings/product/options.hpp"
+#include "bindings/product/run.hpp"
 #include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"
 #include "product/trust/cpu.hpp"

@@ -83,10 +83,7 @@ class PlainTensors {
     const auto at = std::find_if(kTypes.begin(), kTypes.end(), is_own) - kTypes.begin();
     const auto& [extents, strides] = dense_layout(shape);
     PyObject* const maker = makers_[static_cast<std::size_t>(at)].ptr();
-    py::object c = answer_of(PyObject_CallFunctionObjArgs(maker, extents.ptr(), strides.ptr(), nullptr));
-    const std::optional<TensorView> view = reader_.read_unchecked(c);
-    if (!view) throw std::runtime_error("torch makes no plain tensor");
-    return {std::move(c), *view};
+    return reader_.read_made(answer_of(PyObject_CallFunctionObjArgs(maker, extents.ptr(), strides.ptr(), nullptr)));
   }
 
   TensorReader reader_;

@@ -13,7 +13,6 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"
-#include "bindings/product/outcome.hpp"
 #include "bindings/product/run.hpp"
 #include "bindings/register.hpp"
 #include "product/choose.hpp"

@@ -1,5 +1,5 @@
-// The steps around every floating-point product from Python: the interpreter's lock, warnings of failed kernels, repaired
-// entries.
+// The steps around every product on the CPU from Python: the interpreter's lock, warnings of failed kernels, repaired entries,
+// and what is told of it.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -49,5 +49,15 @@ product::Ran run(const Multiply& multiply) {
   repaired_here() += entries.chains + entries.pairs + entries.exact_sums;
   return ran;
 }
+
+// ---- The findings, as dictionaries from which Python makes its reports ----
+
+// With the plan, None where the options have one, and why it was taken. `k` and `precision`: those by which it was chosen.
+pybind11::dict outcome_dict(const product::Ran& ran, const product::Options& options, int precision, std::int64_t k);
+
+// The same of integers, by a plan for so many bits; in words alone there is no "plan". `is_exact`: words serve where they wrap
+// nothing.
+pybind11::dict outcome_dict(const product::IntegersRan& ran, const product::Options& options, int bits, std::int64_t k,
+                            bool is_exact);
 
 }  // namespace ozfp4::bindings

@@ -1,7 +1,7 @@
 // From what was passed to a product as a value: NumPy's rules of shapes, for arrays and for tensors on a device.
 //
 // A Matrices class has ndim(), shape(axis), strides(axis) in bytes, itemsize(), data() and mutable_data(), and is_conjugated();
-// a prepared operand first_entry(), about() and step(rank, axis), as step_of has it. type_of(name, x) gives the type of entries.
+// a prepared operand first_entry() and about(), its product::Prepared. type_of(name, x) gives the type of entries.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -214,7 +214,7 @@ product::Product product_of(const Given<Matrices, PreparedOperand>& given, const
   if (given.prepared_a != nullptr) p.prepared_a = given.prepared_a->about();
   if (given.prepared_b != nullptr) p.prepared_b = given.prepared_b->about();
   const auto step = [&](const PreparedOperand* made, const Matrices& x, std::size_t axis) {
-    return made != nullptr ? made->step(rank, axis) : step_of(x, rank, axis);
+    return made != nullptr ? made->about()->step(rank, axis) : step_of(x, rank, axis);
   };
   const auto own_step = [](const std::optional<Matrices>& x, std::size_t axis) {
     return x ? x->strides(static_cast<ssize_t>(axis)) : 0;

@@ -179,6 +179,13 @@ class TensorReader {
     return found;
   }
 
+  // A new dense tensor, and where its entries lie.
+  std::pair<pybind11::object, TensorView> read_made(pybind11::object made) const {
+    const std::optional<TensorView> view = read_unchecked(made);
+    if (!view) throw std::runtime_error("torch makes no plain tensor");
+    return {std::move(made), *view};
+  }
+
   // The same where it is on the device with all of its entries in its storage, and not negated lazily.
   std::optional<TensorView> read(pybind11::handle x) const {
     std::optional<TensorView> view = read_unchecked(x);

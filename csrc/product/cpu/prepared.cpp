@@ -63,8 +63,12 @@ void prepare(const ToPrepare& own, const Options& options, PreparedMatrix& made)
   check_inner(options, own.inner, true);
   made.plan = plan_for(options, own.precision, own.inner, type.is_complex && !own.is_for_real);
   made.matrix_bytes = own.outer * own.inner * part;
-  for (const auto& [extent, step] : own.axes) made.stack.push_back(extent);
   made.parts = type.is_complex && own.is_for_real && own.is_left ? 2 : 1;
+  made.axes = own.axes;
+  std::ptrdiff_t bytes = made.parts * made.matrix_bytes;
+  for (auto axis = made.axes.rbegin(); axis != made.axes.rend(); bytes *= axis->first, ++axis) {
+    axis->second = axis->first == 1 ? 0 : bytes;
+  }
   const std::int64_t count = own.count() * made.parts;
   made.bytes = count * made.matrix_bytes;
   made.view = {

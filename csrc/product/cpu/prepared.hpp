@@ -15,20 +15,11 @@ struct PreparedMatrix : Prepared {
   Buffer entries;                     // copies of the real matrices, one behind the other
   OperandView view;                   // of the first one
   std::vector<PreparedOperand> held;  // of each; none where there are no entries
-  std::vector<std::int64_t> stack;    // extents; two matrices for each of it where `parts` is 2
-  int parts = 1;
+  int parts = 1;                      // matrices for each of the stack
   std::int64_t matrix_bytes, bytes;
 
   const Prepared* about() const { return this; }
   const char* first_entry() const { return entries.get(); }
-  // Bytes from matrix to matrix along an axis of a stack of so many; 0 where it has no such axis or repeats along it.
-  std::ptrdiff_t step(std::size_t rank, std::size_t axis) const {
-    const std::size_t own = stack.size();
-    if (axis + own < rank || stack[axis + own - rank] == 1) return 0;
-    std::ptrdiff_t bytes_of_step = parts * matrix_bytes;
-    for (std::size_t inner = axis + own - rank + 1; inner < own; ++inner) bytes_of_step *= stack[inner];
-    return bytes_of_step;
-  }
   OperandView view_at(const char* data) const {
     OperandView own = view;
     own.data = data;

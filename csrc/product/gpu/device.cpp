@@ -37,10 +37,10 @@ std::optional<cuda::Kernel> serving(const Device& device, const Plan& plan, cuda
   failures.clear();
   const std::vector<cuda::Kernel> kernels = kernels_for(device, plan);
   for (const cuda::Kernel kernel : kernels) {
-    const GpuKernel own{true, kernel, element_of(plan, kernel)};
-    const Verdict& verdict = verdict_of(device, own, stream);
+    const GpuKernel own{device, true, kernel, element_of(plan, kernel)};
+    const Verdict& verdict = verdict_of(own, stream);
     if (verdict.is_passed) return kernel;
-    failures += std::string(failures.empty() ? "" : "; ") + full_name(device, own) + ": " + verdict.reason;
+    failures += std::string(failures.empty() ? "" : "; ") + own.full_name() + ": " + verdict.reason;
   }
   failures = kernels.empty() ? "no kernel of this build multiplies its planes on the device"
                              : std::string("every kernel of '") + plan.alphabet.name + "' failed its self-test: " + failures;
@@ -95,8 +95,9 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
 }
 
 Trust trust_without_planes(const Device& device, cudaStream_t stream) {
-  if (is_captured(stream) && !is_known(device, kWithoutPlanes)) return Trust::unknown;
-  return verdict_of(device, kWithoutPlanes, stream).is_passed ? Trust::passed : Trust::failed;
+  const GpuKernel own{device, false};
+  if (is_captured(stream) && !known_verdict(own)) return Trust::unknown;
+  return verdict_of(own, stream).is_passed ? Trust::passed : Trust::failed;
 }
 
 Chosen choose(const Options& options, int precision, std::int64_t inner, bool is_paired, const Device& device,
@@ -120,10 +121,10 @@ Chosen choose(const Options& options, int precision, std::int64_t inner, bool is
 
 void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, cudaStream_t stream) {
   if (forced_on_devices().kernel) return;
-  const GpuKernel own{true, kernel, element_of(plan, kernel)};
-  const Verdict& verdict = verdict_of(device, own, stream);
+  const GpuKernel own{device, true, kernel, element_of(plan, kernel)};
+  const Verdict& verdict = verdict_of(own, stream);
   if (verdict.is_passed) return;
-  refuse(Fault::no_device, "prepared operand: " + full_name(device, own) +
+  refuse(Fault::no_device, "prepared operand: " + own.full_name() +
                                ", the kernel of its planes, failed its self-test: " + verdict.reason + "; prepare it anew");
 }
 

@@ -131,7 +131,7 @@ void launch_copies(const ToPrepare& own, char* to, cudaStream_t stream) {
 }
 
 // Bytes from matrix to matrix of the copies, along each axis of the stack.
-std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes_of_copies(const ToPrepare& own) {
+StackOf axes_of_copies(const ToPrepare& own) {
   auto axes = own.axes;
   const Numbering numbers(stack_of(own), &Axis::a);
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -142,8 +142,8 @@ std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes_of_copies(const ToPrep
 }
 
 // Adds the axes along which matrices differ, the fewest that visit the same ones.
-void add_stack(DeviceOperand& to, const std::vector<std::pair<std::int64_t, std::ptrdiff_t>>& axes) {
-  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> fewest;
+void add_stack(DeviceOperand& to, const StackOf& axes) {
+  StackOf fewest;
   for (const auto& [extent, step] : axes) {
     if (step == 0) continue;
     if (!fewest.empty() && fewest.back().second == step * extent) {

@@ -23,10 +23,9 @@ namespace ozfp4::product {
 
 struct DevicePrepared : Prepared {
   int device;
-  cuda::Kernel kernel;                                          // whose planes they are
-  cuda::DeviceOperand view;                                     // of the copied entries, as a product takes them
-  cuda::StoredOperand stored;                                   // nothing is kept where there are no entries
-  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // of its stack: extent and bytes from matrix to matrix
+  cuda::Kernel kernel;         // whose planes they are
+  cuda::DeviceOperand view;    // of the copied entries, as a product takes them
+  cuda::StoredOperand stored;  // nothing is kept where there are no entries
 };
 
 // The prepared operands of a product; null: not prepared.
@@ -51,7 +50,7 @@ struct PreparedProblem {
   std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::DeviceOperand copy;     // of the entries, data null: what a product takes
   cuda::DeviceOperand encoded;  // likewise, what scale and encode take: complex ones by their parts, all matrices of a stack
-  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // of the copies
+  StackOf axes{};               // of the copies
   PreparedPlaces places;
 };
 

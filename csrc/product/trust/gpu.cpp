@@ -143,7 +143,8 @@ Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a
 
 // ---- The test of a kernel ----
 
-void try_planes(Examination& examination, const Device& device, const GpuKernel& own, bool is_short) {
+void try_planes(Examination& examination, const GpuKernel& own, bool is_short) {
+  const Device& device = own.device;
   const Kernel kernel = own.kernel;
   if (const char* error = find_kernel_error(kernel, own.element, device.gpu)) throw std::runtime_error(error);
   const auto multiply = [&](const Case& each) {
@@ -220,10 +221,10 @@ void try_without_planes(Examination& examination, const Device& device) {
              {{Accuracy::scaled, 53}, {Accuracy::scaled, 58}, in_pairs});
 }
 
-Verdict tried(const Device& device, const GpuKernel& kernel, bool is_short) {
+Verdict tried(const GpuKernel& kernel, bool is_short) {
   return examine(kernel.name(), is_short, [&](Examination& examination) {
-    if (kernel.has_planes) return try_planes(examination, device, kernel, is_short);
-    try_without_planes(examination, device);
+    if (kernel.has_planes) return try_planes(examination, kernel, is_short);
+    try_without_planes(examination, kernel.device);
   });
 }
 
@@ -239,35 +240,26 @@ std::string selftest_program() {
 // Whether the kernels have long run on such GPUs: the worst to expect is a wrong number, not a hang or a trap.
 bool is_proven(const Device& device) { return device.gpu.capability == 90; }
 
-Verdict tried_where_it_may(const Device& device, const GpuKernel& kernel, bool is_short) {
+Verdict tried_where_it_may(const GpuKernel& kernel, bool is_short) {
   const KernelName name = kernel.name();
-  const std::string program = goes_apart(is_proven(device)) && !seems_broken(name) ? selftest_program() : "";
+  const std::string program = goes_apart(is_proven(kernel.device)) && !seems_broken(name) ? selftest_program() : "";
   if (!program.empty()) {
-    const std::vector<std::string> command{program,   own_file(),   facts_of(device).front().second,
+    const std::vector<std::string> command{program,   own_file(),   facts_of(kernel.device).front().second,
                                            name.name, name.element, is_short ? "short" : "long"};
     if (std::optional<Verdict> found = examine_by_program(is_short, command)) return *std::move(found);
   }
-  return tried(device, kernel, is_short);
+  return tried(kernel, is_short);
 }
 
 // ---- What is known ----
 
-struct OnDevice {
-  int device;
-  GpuKernel kernel;
-  bool operator==(const OnDevice& other) const { return device == other.device && kernel == other.kernel; }
-};
-KnownVerdicts<OnDevice> known;
+KnownVerdicts<GpuKernel> known;
 
-const Verdict* find(const Device& device, const GpuKernel& kernel) { return known.find({device.index, kernel}); }
+Facts key_of(const GpuKernel& kernel) { return key_of(facts_of(kernel.device), kernel.name()); }
 
-std::optional<Verdict> load(const Device& device, const GpuKernel& kernel) {
-  return load_verdict(key_of(facts_of(device), kernel.name()));
-}
-
-const Verdict& keep(const Device& device, const GpuKernel& kernel, Verdict verdict) {
-  const Verdict* const before = find(device, kernel);
-  const Verdict& kept = known.keep({device.index, kernel}, std::move(verdict));
+const Verdict& keep(const GpuKernel& kernel, Verdict verdict) {
+  const Verdict* const before = known.find(kernel);
+  const Verdict& kept = known.keep(kernel, std::move(verdict));
   if (!kept.is_passed || (before != nullptr && !before->is_passed)) count_device_change();
   return kept;
 }
@@ -281,19 +273,20 @@ std::mutex& testing_on(int device) {
   return (*all)[device];
 }
 
-const Verdict& tested(const Device& device, const GpuKernel& kernel, bool is_short) {
-  Verdict found = tried_where_it_may(device, kernel, is_short);
-  store_verdict(key_of(facts_of(device), kernel.name()), found);
-  return keep(device, kernel, std::move(found));
+const Verdict& tested(const GpuKernel& kernel, bool is_short) {
+  Verdict found = tried_where_it_may(kernel, is_short);
+  store_verdict(key_of(kernel), found);
+  return keep(kernel, std::move(found));
 }
 
 Device device_of(int index) { return {index, gpu_of(index)}; }
 
-GpuKernel kernel_named(const KernelName& name) {
-  if (kWithoutPlanes.name() == name) return kWithoutPlanes;
+GpuKernel kernel_named(const Device& device, const KernelName& name) {
+  const GpuKernel without_planes{device, false};
+  if (without_planes.name() == name) return without_planes;
   for (int i = 0; i < kKernels; ++i) {
     for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
-      const GpuKernel kernel{true, static_cast<Kernel>(i), element};
+      const GpuKernel kernel{device, true, static_cast<Kernel>(i), element};
       if (kernel.name() == name) return kernel;
     }
   }
@@ -306,24 +299,25 @@ KernelName GpuKernel::name() const {
   return has_planes ? KernelName{kernel_name(kernel), name_of(element)} : KernelName{"products without planes", "none"};
 }
 
-const Verdict& verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {
-  if (const Verdict* found = find(device, kernel)) return *found;
-  const std::lock_guard<std::mutex> alone(testing_on(device.index));
-  if (const Verdict* found = find(device, kernel)) return *found;
-  if (std::optional<Verdict> stored = load(device, kernel)) return keep(device, kernel, *std::move(stored));
+std::string GpuKernel::full_name() const {
+  return "'" + name().name + "' (" + name().element + ") on cuda:" + std::to_string(device.index);
+}
+
+const Verdict& verdict_of(const GpuKernel& kernel, cudaStream_t stream) {
+  if (const Verdict* found = known.find(kernel)) return *found;
+  const std::lock_guard<std::mutex> alone(testing_on(kernel.device.index));
+  if (const Verdict* found = known.find(kernel)) return *found;
+  if (std::optional<Verdict> stored = load_verdict(key_of(kernel))) return keep(kernel, *std::move(stored));
   if (is_captured(stream)) {
     refuse(Fault::unsupported, "stream: the first product by the kernel '" + kernel.name().name +
                                    "' tests it, which a CUDA graph cannot capture; run one such product before the capture");
   }
-  return tested(device, kernel, true);
+  return tested(kernel, true);
 }
 
-bool is_known(const Device& device, const GpuKernel& kernel) {
-  return find(device, kernel) != nullptr || load(device, kernel).has_value();
-}
-
-std::string full_name(const Device& device, const GpuKernel& kernel) {
-  return "'" + kernel.name().name + "' (" + kernel.name().element + ") on cuda:" + std::to_string(device.index);
+std::optional<Verdict> known_verdict(const GpuKernel& kernel) {
+  const Verdict* found = known.find(kernel);
+  return found != nullptr ? *found : load_verdict(key_of(kernel));
 }
 
 const Facts& facts_of(const Device& device) {
@@ -350,25 +344,22 @@ const Facts& facts_of(const Device& device) {
 
 Verdict find_device_verdict(int device, const KernelName& name) {
   const DeviceGuard guard(device);
-  return verdict_of(device_of(device), kernel_named(name), no_stream());
+  return verdict_of(kernel_named(device_of(device), name), no_stream());
 }
 
 std::optional<Verdict> known_device_verdict(int device, const KernelName& name) {
-  const Device own = device_of(device);
-  const GpuKernel kernel = kernel_named(name);
-  if (const Verdict* found = find(own, kernel)) return *found;
-  return load(own, kernel);
+  return known_verdict(kernel_named(device_of(device), name));
 }
 
 Verdict test_on_device(int device, const KernelName& name, bool is_short) {
   const DeviceGuard guard(device);
   const std::lock_guard<std::mutex> alone(testing_on(device));
-  return tested(device_of(device), kernel_named(name), is_short);
+  return tested(kernel_named(device_of(device), name), is_short);
 }
 
 std::vector<std::pair<int, KernelName>> failed_device_kernels() {
   std::vector<std::pair<int, KernelName>> found;
-  for (const OnDevice& each : known.failed()) found.emplace_back(each.device, each.kernel.name());
+  for (const GpuKernel& each : known.failed()) found.emplace_back(each.device.index, each.name());
   return found;
 }
 
@@ -383,7 +374,7 @@ void break_device_kernels(std::vector<KernelName> kernels) { break_kernels(std::
 std::vector<KernelName> device_kernels(int index, const Plan* plan) {
   const Device device = device_of(index);
   std::vector<KernelName> found;
-  const auto add = [&](Kernel kernel, Element element) { found.push_back(GpuKernel{true, kernel, element}.name()); };
+  const auto add = [&](Kernel kernel, Element element) { found.push_back(GpuKernel{device, true, kernel, element}.name()); };
   if (plan != nullptr) {
     for (const Kernel kernel : kernels_for(device, *plan)) add(kernel, element_of(*plan, kernel));
     return found;
@@ -398,7 +389,7 @@ std::vector<KernelName> device_kernels(int index, const Plan* plan) {
       if (find_kernel_error(kernel, element, device.gpu) == nullptr) add(kernel, element);
     }
   }
-  found.push_back(kWithoutPlanes.name());
+  found.push_back(GpuKernel{device, false}.name());
   return found;
 }
 
@@ -415,7 +406,7 @@ int ozfp4_cuda_selftest(const char* device, const char* name, const char* elemen
       const Device own = device_of(index);
       if (facts_of(own).front().second != device) continue;
       const ozfp4::cuda::DeviceGuard guard(index);
-      return write_verdict(STDOUT_FILENO, tried(own, kernel_named({name, element}), is_short != 0)) ? 0 : 1;
+      return write_verdict(STDOUT_FILENO, tried(kernel_named(own, {name, element}), is_short != 0)) ? 0 : 1;
     }
   } catch (const std::exception&) {  // no memory, say, or another process has the device
   }

@@ -16,28 +16,28 @@
 
 namespace ozfp4::product {
 
+// On its device.
 struct GpuKernel {
+  Device device;
   bool has_planes;
   cuda::Kernel kernel = cuda::Kernel::hopper;  // that multiplies planes
   Element element = Element::u8;
 
   KernelName name() const;
+  std::string full_name() const;  // as warnings have it
   bool operator==(const GpuKernel& other) const {
-    return has_planes == other.has_planes && kernel == other.kernel && element == other.element;
+    return device.index == other.device.index && has_planes == other.has_planes && kernel == other.kernel &&
+           element == other.element;
   }
 };
-inline constexpr GpuKernel kWithoutPlanes{false};
 
-// On a kernel about to be used on the current device: what is known, else that of the short form, tried now, which takes memory
-// of the device and waits for it. Throws as examine, and Refusal Fault::unsupported where it would be tried while `stream` is
-// captured.
-const Verdict& verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream);
+// On a kernel about to be used, whose device is the current one: what is known, else that of the short form, tried now, which
+// takes memory of the device and waits for it. Throws as examine, and Refusal Fault::unsupported where it would be tried while
+// `stream` is captured.
+const Verdict& verdict_of(const GpuKernel& kernel, cudaStream_t stream);
 
-// Whether it is known, by this process or an earlier one; tries nothing.
-bool is_known(const Device& device, const GpuKernel& kernel);
-
-// The name of a kernel on a device, as warnings have it.
-std::string full_name(const Device& device, const GpuKernel& kernel);
+// That of this process or an earlier one; tries nothing.
+std::optional<Verdict> known_verdict(const GpuKernel& kernel);
 
 // The key of findings about a device: "device", "driver", "build". Waits for nothing.
 const Facts& facts_of(const Device& device);
