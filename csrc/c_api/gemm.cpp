@@ -2,23 +2,49 @@
 #include "c_api/gemm.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "c_api/options.hpp"
 #include "c_api/status.hpp"
-#include "product/check.hpp"
 #include "product/cpu/prepared.hpp"
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
+namespace {
+
+// Where bounds go, in entries of C from line to line and from matrix to matrix; a given 0 stands for no gap.
+struct BoundStrides {
+  std::int64_t line, matrix;
+
+  BoundStrides(const ozfp4_options& given, const Sides& sides, std::int64_t batch)
+      : line(given.ld_bound), matrix(given.stride_bound) {
+    const std::int64_t least = std::max<std::int64_t>(sides.line, 1), lines = std::max<std::int64_t>(sides.lines, 1);
+    if (line == 0) line = least;
+    if (line < least) {
+      refuse_option("ld_bound", std::to_string(line) + " is less than " + std::to_string(least) + ", the entries of a line");
+    }
+    if (line > kMostEntries / lines) {
+      refuse_option("ld_bound", std::to_string(line) + " times lines = " + std::to_string(sides.lines) +
+                                    " exceeds 2^48, the most entries of a matrix");
+    }
+    if (matrix == 0) matrix = lines * line;
+    if (batch > 1 && matrix < 1) refuse_option("stride_bound", std::to_string(matrix) + " is less than 1");
+  }
+};
+
+}  // namespace
 
 Product to_product(const GemmCall& call, const CallOptions& options) {
   const Sides sides = take_sides(call.product, call.alpha == 0.0);
   const EntryType& type = call.product.c.type;
   const std::ptrdiff_t entry = type.bytes();
-  check_factors(call.alpha, call.beta, options);
   Product product = product_of(call.product, sides);
   product.alpha = call.alpha;
   product.beta = call.beta;
+  if (has_both_parts(product) && options.rounding != Rounding::nearest) {
+    refuse_option("rounding",
+                  "alpha or beta has a real and an imaginary part, so that A B is rounded before the sum; allowed is 'nearest'");
+  }
   if (call.beta == 0.0) product.addend = {};
   Axis batch{call.product.batch};  // strides of no matrix are not checked
   if (batch.extent > 1) {
@@ -26,7 +52,7 @@ Product to_product(const GemmCall& call, const CallOptions& options) {
     batch.c = batch.addend = call.product.c.stride * entry;
   }
   if (const ozfp4_options& own = options.given; own.bound != nullptr) {
-    const BoundStrides bound = bound_strides({own.ld_bound, own.stride_bound}, sides.line, sides.lines, batch.extent);
+    const BoundStrides bound(own, sides, batch.extent);
     const std::ptrdiff_t bound_entry = (type.is_complex ? 2 : 1) * static_cast<std::ptrdiff_t>(sizeof(double));
     product.bound = {reinterpret_cast<char*>(own.bound), bound.line * bound_entry, bound_entry};
     if (batch.extent > 1) {

@@ -2,7 +2,6 @@
 #include "c_api/gemm.hpp"
 #include "c_api/options.hpp"
 #include "c_api/status.hpp"
-#include "product/check.hpp"
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
@@ -21,7 +20,11 @@ Product to_gram(GivenProduct given, const CallOptions& options) {
     check_entries("n", given.n, "n", given.n);
   }
   if (options.given.bound != nullptr) refuse_option(Fault::unsupported, "bound", "a Gram matrix has none here; ozfp4_?gemm has");
-  check_gram_rounding(type, options);
+  if (type.is_complex && (options.rounding == Rounding::down || options.rounding == Rounding::up)) {
+    refuse_option("rounding",
+                  "'down' and 'up' give no Hermitian result, as conjugation turns them round for imaginary parts; allowed are "
+                  "'nearest' and 'zero'");
+  }
   given.transb = given.transa == OZFP4_NO_TRANS ? adjoint : OZFP4_NO_TRANS;
   Product product = to_product({given, 1, 0}, options);
   product.is_exchanged = false;  // column-major memory is read as conj(X) X^T, of which that is the first operand

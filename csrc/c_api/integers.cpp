@@ -4,7 +4,6 @@
 #include "c_api/arguments.hpp"
 #include "c_api/options.hpp"
 #include "c_api/status.hpp"
-#include "product/check.hpp"
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
@@ -27,7 +26,10 @@ std::int64_t check_modulus(std::int64_t modulus) {
 
 IntegerSum to_sum(const IntegerCall& call, const CallOptions& options) {
   const IntegerSum sum{product_of(call.product, take_sides(call.product, call.alpha == 0)), call.alpha, call.beta, call.modulus};
-  check_overflow(sum, options);
+  const char* const counts = options.raises ? "overflow" : options.overflows != nullptr ? "overflows" : nullptr;
+  if (counts != nullptr && (sum.has_factors() || sum.modulus != 0)) {
+    refuse_option(Fault::unsupported, counts, "it is for alpha = 1 and beta = 0, and not for products modulo a number");
+  }
   return sum;
 }
 

@@ -8,7 +8,7 @@
 #include "c_api/gemm.hpp"
 #include "c_api/options.hpp"
 #include "c_api/status.hpp"
-#include "product/check.hpp"
+#include "product/choose.hpp"
 #include "product/cpu/product.hpp"
 #include "product/prepared.hpp"
 
@@ -37,9 +37,10 @@ ToPrepare to_operand(int side, int order, int trans, std::int64_t rows, std::int
   if (!has_rows) x = transposed(x);
   const std::int64_t width = type.is_complex ? 2 : 1, lines = is_left ? x.rows : x.columns;
   const std::int64_t inner = width * (is_left ? x.columns : x.rows);
-  const ToPrepare own{type, is_left, has_rows, x, is_left ? lines : width * lines, inner, type.precision()};
-  check_lines(own);
-  return own;
+  if (inner > kLongestCertified) {
+    refuse(Fault::unsupported, std::string(side == OZFP4_LEFT ? "columns" : "rows") + ": lines are counted up to K <= 2^31");
+  }
+  return {type, is_left, has_rows, x, is_left ? lines : width * lines, inner, type.precision()};
 }
 
 void check_belongs(const std::string& name, const GivenMatrix& given, int order, std::int64_t rows, std::int64_t columns) {

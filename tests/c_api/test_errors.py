@@ -55,6 +55,7 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"workspace_limit": 1}, lib.WORKSPACE, "options.workspace_limit: 1 bytes is too small: this product needs"),
     ({"family": 1, "accuracy": 1, "backend": 2}, lib.INVALID, "family: "),
     ({"bound": 1, "ld_bound": 3}, lib.INVALID, "options.ld_bound: 3 is less than 4"),
+    ({"bound": 1, "ld_bound": 2**48}, lib.INVALID, "options.ld_bound: 281474976710656 times lines = 3 exceeds 2^48"),
     ({"repaired": ctypes.pointer(ctypes.c_int64())}, lib.INVALID, "options.repaired: is for ozfp4_cuda_?gemm"),
 ]  # fmt: skip
 
@@ -153,7 +154,9 @@ def test_inner_dimensions_that_no_plan_or_certificate_serves(library: ctypes.CDL
 
 
 def test_other_functions(library: ctypes.CDLL) -> None:
-    memory = np.zeros((4, 4))
+    memory, both = np.zeros((4, 4)), np.array([1 + 1j])
+    upward = lib.options(accuracy=3, rounding=2)
+    raising, bounded = lib.options(overflow=1), lib.options(bound=1, stride_bound=-1)
     cases: list[tuple[str, tuple[Any, ...], int, str]] = [
         ("ozfp4_dgram", (lib.ROW, lib.CONJ, 2, 2, memory, 2, memory, 2, None), lib.INVALID, "trans: 113"),
         ("ozfp4_zgram", (lib.ROW, lib.TRANS, 2, 2, memory, 2, memory, 2, None), lib.INVALID, "trans: 112"),
@@ -173,6 +176,26 @@ def test_other_functions(library: ctypes.CDLL) -> None:
         ("ozfp4_prepare", (5, lib.LEFT, lib.ROW, lib.NONE, 1, 1, memory, 1, None, memory), lib.INVALID, "type: 5"),
         ("ozfp4_prepare", (1, 0, lib.ROW, lib.NONE, 1, 1, memory, 1, None, memory), lib.INVALID, "side: 0"),
         ("ozfp4_prepare", (1, lib.LEFT, lib.ROW, lib.NONE, 1, 1, memory, 1, None, None), lib.INVALID, "prepared: is NULL"),
+        ("ozfp4_prepare", (1, lib.LEFT, lib.ROW, lib.NONE, 0, 2**31 + 1, memory, 2**31 + 1, None, memory), lib.UNSUPPORTED,
+         "columns: lines are counted up to K <= 2^31"),
+        ("ozfp4_prepare", (1, lib.LEFT, lib.COLUMN, lib.NONE, 0, 2**31 + 1, memory, 1, None, memory), lib.UNSUPPORTED,
+         "columns: lines are counted"),
+        ("ozfp4_prepare", (1, lib.RIGHT, lib.ROW, lib.NONE, 2**31 + 1, 0, memory, 1, None, memory), lib.UNSUPPORTED,
+         "rows: lines are counted"),
+        ("ozfp4_zgemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, both, memory, 1, memory, 1, memory, memory, 1, upward),
+         lib.INVALID, "options.rounding: alpha or beta has a real and an imaginary part"),
+        ("ozfp4_zgemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, memory, memory, 1, memory, 1, both, memory, 1, upward),
+         lib.INVALID, "options.rounding: alpha or beta has a real and an imaginary part"),
+        ("ozfp4_zgram", (lib.ROW, lib.NONE, 1, 1, memory, 1, memory, 1, upward), lib.INVALID,
+         "options.rounding: 'down' and 'up' give no Hermitian result"),
+        ("ozfp4_igemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 2, 5, memory, 1, 5, memory, 1, 0, 5, memory, 1, raising),
+         lib.UNSUPPORTED, "options.overflow: it is for alpha = 1"),
+        ("ozfp4_igemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, memory, 1, 5, memory, 1, 1, 5, memory, 1, raising),
+         lib.UNSUPPORTED, "options.overflow: it is for alpha = 1"),
+        ("ozfp4_gemm_mod", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 5, memory, 1, 5, memory, 1, 7, memory, 1, raising),
+         lib.UNSUPPORTED, "options.overflow: it is for alpha = 1"),
+        ("ozfp4_dgemm_strided_batched", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, memory, 1, 1, memory, 1, 1, 0.0,
+                                         memory, 1, 1, 2, bounded), lib.INVALID, "options.stride_bound: -1 is less than 1"),
         ("ozfp4_plan_create", (1, 1, None, None), lib.INVALID, "plan: is NULL"),
         ("ozfp4_plan_describe", (None, memory), lib.INVALID, "plan: is NULL"),
         ("ozfp4_prepare", (1, lib.LEFT, lib.ROW, lib.NONE, 2**40, 2**30, memory, 2**30, None, memory), lib.INVALID,
