@@ -176,8 +176,7 @@ DeviceOperand encoded_form(const DeviceOperand& copy, const ToPrepare& own, cons
   return encoded;
 }
 
-}  // namespace
-
+// That of what is kept: with records of its lines, which a bound asks for whatever the accuracy is.
 cuda::Promise kept_promise(Accuracy accuracy, int precision) {
   cuda::Promise promise;
   promise.accuracy = accuracy;
@@ -185,6 +184,8 @@ cuda::Promise kept_promise(Accuracy accuracy, int precision) {
   promise.precision = precision;
   return promise;
 }
+
+}  // namespace
 
 PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, Kernel kernel,
                         const Gpu& gpu) {

@@ -54,9 +54,6 @@ struct PreparedProblem {
   PreparedPlaces places;
 };
 
-// That of what is kept: with records of its lines, which a bound asks for whatever the accuracy is.
-cuda::Promise kept_promise(Accuracy accuracy, int precision);
-
 // By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Precondition: an
 // operand with entries, no extent above kLongestExtent.
 PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel,

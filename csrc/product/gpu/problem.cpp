@@ -320,23 +320,19 @@ Key key_of(const Product& p, const Options& options, int device) {
   return key;
 }
 
-std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
-                                                  cudaStream_t stream) {
-  const DevicePrepared* prepared = sides_of(product).any();
-  if (prepared != nullptr) check_serving(device, *prepared->plan, prepared->kernel, stream);
-  const Chosen chosen = prepared != nullptr
-                            ? Chosen{prepared->plan, prepared->kernel}
-                            : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
-  return lay_out_trusted(
-      device, chosen, shaping_on(device.index, options, may_be_direct(product, options)), stream,
-      [&](const Shaping& how) { return lay_out(product, options, chosen.plan, chosen.kernel, device.gpu, how); });
-}
-
 std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const Options& options, cudaStream_t stream) {
   check_inner(options, (is_paired(product) ? 2 : 1) * product.k, product.bound.exists());
   const Device device = current_device();
-  return kept_or_made<DeviceProblem>(key_of(product, options, device.index),
-                                     [&] { return make_problem(product, options, device, stream); });
+  return kept_or_made<DeviceProblem>(key_of(product, options, device.index), [&] {
+    const DevicePrepared* prepared = sides_of(product).any();
+    if (prepared != nullptr) check_serving(device, *prepared->plan, prepared->kernel, stream);
+    const Chosen chosen = prepared != nullptr
+                              ? Chosen{prepared->plan, prepared->kernel}
+                              : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
+    return lay_out_trusted(
+        device, chosen, shaping_on(device.index, options, may_be_direct(product, options)), stream,
+        [&](const Shaping& how) { return lay_out(product, options, chosen.plan, chosen.kernel, device.gpu, how); });
+  });
 }
 
 WayOfProduct way_of(const Product& given, const Options& options, cudaStream_t stream) {

@@ -74,11 +74,6 @@ Key key_of(const Product& product, const Options& options, int device);
 // the workspace limit is too small. `stream`: where it will be launched. Precondition: as lay_out.
 std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const Options& options, cudaStream_t stream);
 
-// The same on this device, which is the current one, made anew. Precondition: an inner dimension that
-// check_inner has nothing against.
-std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
-                                                  cudaStream_t stream);
-
 // Stores that nothing is repaired, where no kernel does. Precondition: options.repaired. Throws as launch.
 void store_no_repairs(const Options& options, cudaStream_t stream);
 

@@ -89,6 +89,12 @@ void launch_sums(const DeviceSum& sum, const Product& p, char* workspace, cudaSt
   });
 }
 
+// Bytes of A B before the sum for each entry of the result; 0 where it is not kept.
+std::int64_t sum_entry_bytes(const Product& p, const Options& options) {
+  if (!has_both_parts(p) || !p.reads()) return 0;
+  return p.count() * (both_parts_entry_bytes(p.type, options.accuracy, p.k) + (p.bound.exists() ? kBound : 0));
+}
+
 // The extents of a block whose copies take half of the workspace limit or less, if those of a row and a column do.
 Extents extents_of_blocks(const Product& p, const Options& options) {
   if (!options.has_limit || !p.type.is_complex) return {p.m, p.n};
@@ -123,16 +129,6 @@ DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProble
   return sum;
 }
 
-std::int64_t sum_entry_bytes(const Product& p, const Options& options) {
-  if (!has_both_parts(p) || !p.reads()) return 0;
-  return p.count() * (both_parts_entry_bytes(p.type, options.accuracy, p.k) + (p.bound.exists() ? kBound : 0));
-}
-
-DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t stream) {
-  return lay_out_sum(product, options,
-                     [&](const Product& own, const Options& asked) { return find_problem(own, asked, stream); });
-}
-
 void launch(const DeviceSum& sum, const Product& p, const Options& options, char* workspace, const Launching& how, bool adds) {
   if (!has_both_parts(p)) return launch(*sum.product, p, options, workspace, how, adds);
   char* const stages = workspace + sum.places.stages;
@@ -149,11 +145,12 @@ void launch(const DeviceSum& sum, const Product& p, const Options& options, char
 
 DeviceBlocks find_blocks(const Product& p, const Options& options, cudaStream_t stream) {
   const Extents extents = extents_of_blocks(p, options);
+  const FindProblem find = [&](const Product& own, const Options& asked) { return find_problem(own, asked, stream); };
   DeviceBlocks found;
   for (std::int64_t row = 0; row < p.m; row += extents.rows) {
     for (std::int64_t column = 0; column < p.n; column += extents.columns) {
       const Block at{row, std::min(extents.rows, p.m - row), column, std::min(extents.columns, p.n - column)};
-      found.blocks.push_back({at, find_sum(part_of(p, at), options, stream)});
+      found.blocks.push_back({at, lay_out_sum(part_of(p, at), options, find)});
       found.bytes = std::max(found.bytes, found.blocks.back().sum.places.bytes);
     }
   }

@@ -32,12 +32,6 @@ using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const Pro
 // The sum of what `find` finds. Throws WorkspaceError where A B exceeds the workspace limit.
 DeviceSum lay_out_sum(const Product& product, const Options& options, const FindProblem& find);
 
-// That of find_problem.
-DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t stream);
-
-// Bytes of A B before the sum for each entry of the result; 0 where it is not kept.
-std::int64_t sum_entry_bytes(const Product& product, const Options& options);
-
 // As launch of a DeviceProblem. Precondition: a workspace of sum.places.bytes, aligned to 256.
 void launch(const DeviceSum& sum, const Product& product, const Options& options, char* workspace, const Launching& how,
             bool adds = false);
