@@ -124,22 +124,16 @@ Sides take_sides(const GivenProduct& product, bool alpha_is_zero) {
 }
 
 Product product_of(const GivenProduct& given, const Sides& sides) {
-  const auto& [type, data, leading, stride, prepared] = given.c;
-  const std::ptrdiff_t entry = type.bytes();
-  Product product{type,
-                  sides.lines,
-                  sides.line,
-                  given.k,
-                  sides.left,
-                  sides.right,
-                  sides.given_left.type,
-                  sides.given_right.type,
-                  {static_cast<char*>(const_cast<void*>(data)), leading * entry, entry}};
+  const std::ptrdiff_t entry = given.c.type.bytes();
+  Product product{};
+  product.type = given.c.type, product.type_a = sides.given_left.type, product.type_b = sides.given_right.type;
+  product.m = sides.lines, product.n = sides.line, product.k = given.k;
+  product.a = sides.left, product.b = sides.right;
+  product.c = {static_cast<char*>(const_cast<void*>(given.c.data)), given.c.leading * entry, entry};
   product.addend = product.c;
-  product.addend_part = type.part;
+  product.addend_part = given.c.type.part;
   product.is_exchanged = sides.is_exchanged;
-  product.prepared_a = sides.given_left.prepared;
-  product.prepared_b = sides.given_right.prepared;
+  product.prepared_a = sides.given_left.prepared, product.prepared_b = sides.given_right.prepared;
   return product;
 }
 

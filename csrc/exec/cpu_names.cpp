@@ -49,50 +49,24 @@ using namespace ozfp4::exec;  // of the definitions below alone
 
 // The lengths of the two strings come last, from callers that pass them; from others they are whatever is there, and whoever does
 // not read them does not care.
-#define OZFP4_FORTRAN_GEMM(name, letter, Int)                                                                                 \
-  OZFP4_EXPORT void name(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k, const void* alpha, \
-                         const void* a, const Int* lda, const void* b, const Int* ldb, const void* beta, void* c,             \
-                         const Int* ldc, std::size_t length_a, std::size_t length_b) {                                        \
-    OZFP4_REAL(name);                                                                                                         \
-    const Integers<Int> of{real.is_64_bit};                                                                                   \
-    const Product product{type_of(#letter[0]),                                                                                \
-                          column_major,                                                                                       \
-                          transpose_of(transa),                                                                               \
-                          transpose_of(transb),                                                                               \
-                          of(m),                                                                                              \
-                          of(n),                                                                                              \
-                          of(k),                                                                                              \
-                          alpha,                                                                                              \
-                          a,                                                                                                  \
-                          of(lda),                                                                                            \
-                          b,                                                                                                  \
-                          of(ldb),                                                                                            \
-                          beta,                                                                                               \
-                          c,                                                                                                  \
-                          of(ldc)};                                                                                           \
-    call<void>(real, product, Cpu(), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a, length_b);       \
+#define OZFP4_FORTRAN_GEMM(name, letter, Int)                                                                                    \
+  OZFP4_EXPORT void name(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k, const void* alpha,    \
+                         const void* a, const Int* lda, const void* b, const Int* ldb, const void* beta, void* c,                \
+                         const Int* ldc, std::size_t length_a, std::size_t length_b) {                                           \
+    OZFP4_REAL(name);                                                                                                            \
+    const Integers<Int> of{real.is_64_bit};                                                                                      \
+    const Product product = gemm_of(type_of(#letter[0]), column_major, transpose_of(transa), transpose_of(transb), of(m), of(n), \
+                                    of(k), alpha, a, of(lda), b, of(ldb), beta, c, of(ldc));                                     \
+    call<void>(real, product, Cpu(), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a, length_b);          \
   }
-#define OZFP4_CBLAS_GEMM(name, letter, Int)                                                                                     \
-  OZFP4_EXPORT void name(int order, int transa, int transb, Word m, Word n, Word k, OZFP4_SCALAR_##letter alpha, const void* a, \
-                         Word lda, const void* b, Word ldb, OZFP4_SCALAR_##letter beta, void* c, Word ldc) {                    \
-    OZFP4_REAL(name);                                                                                                           \
-    const Integers<Int> of{real.is_64_bit};                                                                                     \
-    const Product product{type_of(#letter[0]),                                                                                  \
-                          order,                                                                                                \
-                          transpose_of(transa),                                                                                 \
-                          transpose_of(transb),                                                                                 \
-                          of(m),                                                                                                \
-                          of(n),                                                                                                \
-                          of(k),                                                                                                \
-                          address_of(alpha),                                                                                    \
-                          a,                                                                                                    \
-                          of(lda),                                                                                              \
-                          b,                                                                                                    \
-                          of(ldb),                                                                                              \
-                          address_of(beta),                                                                                     \
-                          c,                                                                                                    \
-                          of(ldc)};                                                                                             \
-    call<void>(real, product, Cpu(), order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                      \
+#define OZFP4_CBLAS_GEMM(name, letter, Int)                                                                                      \
+  OZFP4_EXPORT void name(int order, int transa, int transb, Word m, Word n, Word k, OZFP4_SCALAR_##letter alpha, const void* a,  \
+                         Word lda, const void* b, Word ldb, OZFP4_SCALAR_##letter beta, void* c, Word ldc) {                     \
+    OZFP4_REAL(name);                                                                                                            \
+    const Integers<Int> of{real.is_64_bit};                                                                                      \
+    const Product product = gemm_of(type_of(#letter[0]), order, transpose_of(transa), transpose_of(transb), of(m), of(n), of(k), \
+                                    address_of(alpha), a, of(lda), b, of(ldb), address_of(beta), c, of(ldc));                    \
+    call<void>(real, product, Cpu(), order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                       \
   }
 OZFP4_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, OZFP4_FORTRAN_GEMM, gemm)
 OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, OZFP4_CBLAS_GEMM, gemm)

@@ -51,6 +51,12 @@ struct Product {
   bool is_hermitian = false;  // of ?herk: alpha and beta are real numbers, and so is the triangle's diagonal, whatever it was
 };
 
+inline Product gemm_of(Type type, int order, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                       const void* alpha, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, const void* beta,
+                       void* c, std::int64_t ldc) {
+  return {type, order, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
+}
+
 // One of the batch.
 inline Product matrix_of(const Product& p, std::int64_t index) {
   Product found = p;
