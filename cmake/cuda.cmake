@@ -62,7 +62,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/reconstruct/reconstruct.cu
   csrc/cuda/reconstruct/long_reconstruct.cu
   csrc/cuda/repair/repair.cu
-  csrc/cuda/standard/settle.cu)
+  csrc/cuda/standard/standard.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
 set_target_properties(ozfp4_cuda PROPERTIES ${hidden})

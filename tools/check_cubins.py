@@ -62,7 +62,7 @@ REGISTER_FILE = 65536  # of a multiprocessor; a warp takes them eight a thread a
 # together: tiles.hpp of mma_sync and hopper, kernel.cuh of tcgen05.
 MAX_STATIC_SHARED = 49152
 # Kernels whose functions save registers once a tile. Spills beside that are in the log of ptxas, which .ci/cuda reads.
-CALLS = ("settling",)
+CALLS = ("chaining",)
 
 
 @dataclass

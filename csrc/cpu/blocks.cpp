@@ -23,7 +23,7 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
   return planes_bytes(plan, block.kernel, Side::left, plan.planes_a, block.rows, block.inners) +
          planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
          outputs * plan.output_bytes() + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
-         settling_bytes(accuracy, block.rows, columns, k);
+         chain_bytes(accuracy, block.rows, columns, k);
 }
 
 // Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or planes in floating point): of one multiply-add of a plane
@@ -96,7 +96,7 @@ BlockShape best_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::in
   return block.bytes > cap && kernel != nullptr ? choose_for(nullptr, plan, m, n, k, cap, accuracy) : block;
 }
 
-std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+std::int64_t chain_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   if (accuracy == Accuracy::scaled) return 0;
   const bool is_standard = accuracy == Accuracy::standard;
   return Listed::bytes(rows, columns) + (is_standard ? magnitude_bytes(rows, columns, k) : disjoint_bytes(rows, columns, k));

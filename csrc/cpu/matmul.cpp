@@ -53,7 +53,7 @@ void finish_certified(const ScaledOperands& of, const ResultBlock& block, const 
     outcome.entries.extend(cpu_chain(of, block, target, listed, exchanged, std::max<std::int64_t>(0, spare)));
     return;
   }
-  outcome.entries.extend(cpu_settle_disjoint(of, block, target, listed));
+  outcome.entries.extend(cpu_repair_disjoint(of, block, target, listed));
   outcome.entries.extend(cpu_repair(of, block, target, listed, std::max<std::int64_t>(0, spare) / thread_count()));
 }
 
@@ -221,7 +221,7 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   if (request.accuracy == Accuracy::correct && !is_prepared && !has_bound && options.way != Way::words &&
       options.way != Way::limbs) {
     if (const auto longer = longer_plan(plan, a.view, b.view, request)) {
-      if (options.in_words_alone) return outcome;
+      if (options.without_planes_only) return outcome;
       const BlockShape shape = best_blocks(*longer, rows, columns, inner, options.workspace_limit, request.accuracy);
       if (shape.bytes <= options.workspace_limit) {
         request.longest = longer->bits;
@@ -232,7 +232,7 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   }
   const WordWays ways = is_prepared ? WordWays() : ways_of(options, plan.bits, rows, columns, inner);
   if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
-  if (options.in_words_alone) return outcome;
+  if (options.without_planes_only) return outcome;
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.accuracy);
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;

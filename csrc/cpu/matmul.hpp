@@ -63,9 +63,9 @@ struct MatmulOptions {
   std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   Promise promise;
-  Way way = Way::planes;        // words or limbs where they serve, which is no promise: what they do not take is made by planes
-  bool wants_times = true;      // of the stages
-  bool in_words_alone = false;  // or is not made: then nothing is written, and the outcome has no products
+  Way way = Way::planes;    // words or limbs where they serve, which is no promise: what they do not take is made by planes
+  bool wants_times = true;  // of the stages
+  bool without_planes_only = false;  // or is not made: then nothing is written, and the outcome has no products
   // Of a real form, the transpose of the complex product that was asked for: Exchanged::columns (cpu/standard/chain.hpp).
   bool is_exchanged = false;
 };

@@ -10,7 +10,7 @@
 #include "cuda/integers/integers.hpp"
 #include "cuda/places.hpp"
 #include "cuda/prepare.hpp"
-#include "cuda/standard/settle.hpp"
+#include "cuda/standard/standard.hpp"
 #include "cuda/thin/thin.hpp"
 #include "cuda/tiles/tiles.hpp"
 
@@ -85,7 +85,7 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   problem.out_pitch = out.pitch;
   problem.out_matrix_stride = out.matrix_stride;
   problem.device_steps = run.layout.pieces.empty() ? run.device_steps : nullptr;
-  problem.moduli_used = prepared.units_used();
+  problem.moduli_used = prepared.moduli_used();
   run.stages.multiply(problem, run.layout.tile);
 }
 
@@ -100,7 +100,7 @@ void add_splits(const Run& run, const Preparation& prepared, const Residues& fir
                         splits - 1,
                         first.plane_stride,
                         bytes,
-                        prepared.units_used(),
+                        prepared.moduli_used(),
                         run.overlaps_multiply()};
   run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) { launch_add_bytes(run.plan.schedule, parts, to.stream); });
 }
@@ -125,7 +125,7 @@ void accumulate(const Run& run, const Block& block, const Residues& sum, const R
 void join_parts(const Run& run, const Preparation& prepared, const Residues& residues) {
   if (!run.plan.plan.is_complex) return;
   run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) {
-    launch_join_parts(run.plan.join, residues.data, residues.plane_stride, prepared.units_used(), to.stream);
+    launch_join_parts(run.plan.join, residues.data, residues.plane_stride, prepared.moduli_used(), to.stream);
   });
 }
 
@@ -137,7 +137,7 @@ ReconstructJob reconstruct_job(const Run& run, const Preparation& prepared, cons
   job.residues.plane_stride *= run.plan.schedule.planes_per_modulus();  // from modulus to modulus
   job.a = prepared.a.scaled.from_line(block.rows.first);
   job.b = prepared.b.scaled;
-  job.units_used = prepared.units_used();
+  job.moduli_used = prepared.moduli_used();
   job.first_column = block.columns.first;
   job.overlap_previous = run.overlaps_multiply();
   return job;
@@ -158,7 +158,7 @@ void multiply_whole(const Run& run, const ReconstructJob& job, const Certificati
                     const DeviceUpdate* update = nullptr) {
   const CapacityRule rule = run.stages.capacity();
   run.stages.run(Stage::direct, [&](const LaunchOptions& to) {
-    if (run.plan.promise.is_whole) return launch_direct_integers(job, to.stream);
+    if (run.plan.promise.has_integers) return launch_direct_integers(job, to.stream);
     switch (run.layout.way) {
       case Way::thin: return launch_thin(job, rule, run.workspace + run.layout.thin, to.stream, certification);
       case Way::tiles: return launch_tiles(run.plan.tile_limbs, job, rule, to.stream, certification);
@@ -167,7 +167,7 @@ void multiply_whole(const Run& run, const ReconstructJob& job, const Certificati
   });
 }
 
-// The members that repair and settle share.
+// The members that both jobs share.
 void set_repair(RepairJob& repair, const Run& run, const ReconstructJob& job, const Certification& certification,
                 const DeviceUpdate& update, bool starts_report) {
   repair.result = job.result;
@@ -185,7 +185,7 @@ void set_repair(RepairJob& repair, const Run& run, const ReconstructJob& job, co
 }
 
 // The same rounded as asked, its entries certified or repaired.
-void settle(const Run& run, const Block& block, const ReconstructJob& job, Certification certification, bool is_first) {
+void finish_block(const Run& run, const Block& block, const ReconstructJob& job, Certification certification, bool is_first) {
   DeviceUpdate update = run.turn.update;
   if (update.c.data != nullptr) update.c = block_of(update.c, block);
   const Promise& promise = run.plan.promise;
@@ -202,13 +202,13 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
   if (certification.listed.word == nullptr) return;
   const bool starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;
   if (is_standard) {
-    SettleJob settle;
-    set_repair(settle, run, job, certification, update, starts_report);
-    settle.kept = certification.kept;
-    settle.has_exact_list = layout.way == Way::direct;
-    settle.exchanges_pairs = run.stages.options().exchanges_pairs;
-    if (layout.has_magnitudes) settle.magnitudes = run.workspace + layout.outputs;
-    return run.stages.run(Stage::repair, [&](const LaunchOptions& to) { launch_settle(settle, to.stream); });
+    ChainJob chains;
+    set_repair(chains, run, job, certification, update, starts_report);
+    chains.kept = certification.kept;
+    chains.lists_only_chains = layout.way == Way::direct;
+    chains.exchanges_pairs = run.stages.options().exchanges_pairs;
+    if (layout.has_magnitudes) chains.magnitudes = run.workspace + layout.outputs;
+    return run.stages.run(Stage::repair, [&](const LaunchOptions& to) { launch_chains(chains, to.stream); });
   }
   RepairJob repair;
   set_repair(repair, run, job, certification, update, starts_report);
@@ -221,7 +221,7 @@ void reconstruct_integers(const Run& run, const Preparation& prepared, const Blo
   IntegerJob job;
   job.result = block_of(run.turn.result, block);
   job.residues = residues;
-  job.units_used = prepared.units_used();
+  job.moduli_used = prepared.moduli_used();
   job.overflows = reinterpret_cast<unsigned long long*>(run.turn.second.data);
   job.overlap_previous = run.overlaps_multiply();
   run.stages.run(
@@ -234,18 +234,18 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
                  RepairCounts* counts) {
   const Promise& promise = run.plan.promise;
   const bool is_direct = run.layout.is_without_planes();
-  if (promise.is_whole && !is_direct) return reconstruct_integers(run, prepared, block, residues);
+  if (promise.has_integers && !is_direct) return reconstruct_integers(run, prepared, block, residues);
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
   if (!promise.has_records()) return is_direct ? multiply_whole(run, job, nullptr) : run.stages.reconstruct(job);
   const int* const is_certain = is_direct ? nullptr : prepared.is_certain();
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, is_certain};
   if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
   if (promise.second == Second::bound) certification.bound = block_of(run.turn.second, block);
-  settle(run, block, job, certification, true);
+  finish_block(run, block, job, certification, true);
   if (promise.second != Second::upper) return;
   job.result = block_of(run.turn.second, block);
   certification.rounding = Rounding::up;
-  settle(run, block, job, certification, false);
+  finish_block(run, block, job, certification, false);
 }
 
 // The counts of this walk's repairs, zero: its own, unless launches of the stream share some. Null where nothing is repaired.

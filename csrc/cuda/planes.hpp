@@ -31,9 +31,9 @@ struct ScaledOperand {
 };
 
 // The decisions of scale once it has seen all lines of both operands, for the stages behind it: one, on the device.
-struct Verdict {
-  int units_used;  // the count that the PrefixRule chooses
-  int is_certain;  // 1: their lines certify all entries (arith/accuracy/certificate.hpp); 0: nobody knows
+struct ScaleDecision {
+  int moduli_used;  // the count that the PrefixRule chooses
+  int is_certain;   // 1: their lines certify all entries (arith/accuracy/certificate.hpp); 0: nobody knows
 };
 
 // The planes that encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at

@@ -95,7 +95,7 @@ Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const T
                                : place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace)),
       b(turn.stored_b.exists() ? take_stored(plan, turn.stored_b, turn.b)
                                : place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace)),
-      verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + layout.verdict) : nullptr),
+      decision(plan.prefixes.all > 0 ? reinterpret_cast<ScaleDecision*>(workspace + layout.decision) : nullptr),
       plan_(plan),
       layout_(layout),
       scratch_(workspace + layout.scratch),
@@ -108,7 +108,7 @@ EncodedOperand Preparation::part_of(const EncodedOperand& operand, bool is_kept,
 }
 
 PrefixChoice Preparation::choice() const {
-  PrefixChoice choice{plan_.prefixes, verdict, nullptr};
+  PrefixChoice choice{plan_.prefixes, decision, nullptr};
   if (keeps_a_ == keeps_b_) return choice;
   const ScaledOperand& kept = keeps_a_ ? a.scaled : b.scaled;
   choice.earlier = kept.norm;
@@ -118,7 +118,7 @@ PrefixChoice Preparation::choice() const {
 
 void Preparation::scale(const Stages& stages) const {
   if (keeps_a_ && keeps_b_) {
-    if (verdict != nullptr) {
+    if (decision != nullptr) {
       stages.run(Stage::scale,
                  [&](const LaunchOptions& to) { launch_choose(a.scaled, b.scaled, stages.capacity(), choice(), to.stream); });
     }
@@ -143,9 +143,9 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
                           to.clear_counters);
     });
   } else if (needs_a) {
-    stages.encode(job_a, job_b, verdict, is_first && !plan_.integer);
+    stages.encode(job_a, job_b, decision, is_first && !plan_.integer);
   } else if (!keeps_b_) {
-    stages.encode(job_b, job_a, verdict, is_first && keeps_a_);
+    stages.encode(job_b, job_a, decision, is_first && keeps_a_);
   }
   stages.record(Stage::encode);
 }

@@ -55,11 +55,11 @@ class Preparation {
   EncodedOperand b_of(const Block& block) const { return part_of(b, keeps_b_, block.columns, block.inners); }
 
   const EncodedOperand a, b;
-  Verdict* const verdict;  // on the device; null where the plan runs whole
+  ScaleDecision* const decision;  // on the device; null where the plan runs whole
 
   // The same of its members.
-  const int* units_used() const { return verdict != nullptr ? &verdict->units_used : nullptr; }
-  const int* is_certain() const { return verdict != nullptr ? &verdict->is_certain : nullptr; }
+  const int* moduli_used() const { return decision != nullptr ? &decision->moduli_used : nullptr; }
+  const int* is_certain() const { return decision != nullptr ? &decision->is_certain : nullptr; }
 
  private:
   EncodedOperand part_of(const EncodedOperand& operand, bool is_kept, Range lines, Range inners) const;

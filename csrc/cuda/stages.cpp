@@ -16,7 +16,7 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
 
 CapacityRule Stages::capacity() const {
   const Promise& promise = plan_.promise;
-  return {plan_.bits, promise.accuracy, promise.precision, promise.updates, promise.is_whole, plan_.exact_bits};
+  return {plan_.bits, promise.accuracy, promise.precision, promise.updates, promise.has_integers, plan_.exact_bits};
 }
 
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
@@ -25,13 +25,13 @@ void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& 
       [&](const LaunchOptions& to) { launch_scale(operands, capacity(), choice, scratch, to.stream, to.clear_counters); });
 }
 
-void Stages::encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const {
+void Stages::encode(const EncodeJob& a, const EncodeJob& b, const ScaleDecision* decision, bool is_behind_scale) const {
   // Behind scale the kernel may start early and prefetch while scale ends.
   const bool starts_early = is_behind_scale && options_.events.after_scale == nullptr;
-  const int* units_used = verdict != nullptr ? &verdict->units_used : nullptr;
+  const int* moduli_used = decision != nullptr ? &decision->moduli_used : nullptr;
   run(
       Stage::encode, [&] { return find_encode_error(plan_.encode, a, b); },
-      [&](const LaunchOptions& to) { launch_encode(plan_.encode, a, b, units_used, to.stream, starts_early); });
+      [&](const LaunchOptions& to) { launch_encode(plan_.encode, a, b, moduli_used, to.stream, starts_early); });
 }
 
 void Stages::multiply(const GemmProblem& problem, const TileChoice& choice) const {

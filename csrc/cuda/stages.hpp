@@ -29,7 +29,7 @@ struct LaunchOptions {
   void* clear_counters = nullptr;
   StageEvents events;
   RepairOrder repair;
-  bool exchanges_pairs = false;  // see SettleJob
+  bool exchanges_pairs = false;  // see ChainJob
   bool sync_stages = false;      // wait for every stage, so that an error is found with the stage that made it
 };
 
@@ -61,7 +61,7 @@ class Stages {
 
   void scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
-  void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
+  void encode(const EncodeJob& a, const EncodeJob& b, const ScaleDecision* decision, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;
   // update: of a product that is added to something, which has a certification; else null.
   void reconstruct(const ReconstructJob& job, const Certification* certification = nullptr,

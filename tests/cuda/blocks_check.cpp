@@ -17,7 +17,7 @@
 #include "cuda/multiply/units.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/repair.hpp"
-#include "cuda/standard/settle.hpp"
+#include "cuda/standard/standard.hpp"
 #include "plan/workspace_error.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
@@ -217,7 +217,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
     const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
     const std::int64_t out =
         (plan.integer ? 4 : schedule.out_planes) * layout.tile.splits * stack * layout.rows * layout.out_pitch;
-    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.verdict, 24}};  // and the norms
+    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.decision, 24}};  // and the norms
     if (!plan.integer) {
       parts.push_back({layout.a.shift, 4 * lines_a});
       parts.push_back({layout.b.shift, 4 * lines_b});
@@ -262,7 +262,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       is_inside = is_inside && begin % 256 == 0 && begin >= end && size >= 0 && begin + size <= layout.bytes;
       end = begin + size;
     }
-    is_inside = is_inside && layout.a.norm == layout.verdict + 8 && layout.b.norm == layout.verdict + 16;
+    is_inside = is_inside && layout.a.norm == layout.decision + 8 && layout.b.norm == layout.decision + 16;
     report(name + ": parts of the workspace", is_inside, "turn " + std::to_string(index));
     report(name + ": lines of a turn", std::max(lines_a, lines_b) < std::int64_t(1) << 31);
 

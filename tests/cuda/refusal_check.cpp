@@ -32,7 +32,7 @@ Product make_product(const PlanRequest& request, int m, int n, int k, std::int64
   Product p;
   p.plan = make_cuda_plan(request.scheme == Scheme::integer ? make_int8_matmul_plan(6) : make_plan(request), k, kKernel, promise);
   const bool is_integer = p.plan.integer;
-  const ElementType type = is_integer ? ElementType::int8 : promise.is_whole ? ElementType::int64 : ElementType::float64;
+  const ElementType type = is_integer ? ElementType::int8 : promise.has_integers ? ElementType::int64 : ElementType::float64;
   const std::int64_t entry = is_integer ? 1 : 8;
   p.product.a = {nullptr, type, m, k, k * entry, entry, {}};
   p.product.b = {nullptr, type, n, k, entry, n * entry, {}};
@@ -108,7 +108,7 @@ void check_right_products() {
 Promise whole_promise(Second second = Second::none, std::uint64_t modulus = 0) {
   Promise promise;
   promise.second = second;
-  promise.is_whole = true;
+  promise.has_integers = true;
   promise.modulus = modulus;
   return promise;
 }

@@ -158,7 +158,7 @@ OfWays models_of(const Ways& measured) {
   if (measured.took.thin > 0) times.thin = microseconds_of_thin(views_of(turn), certifies, count);
   if (measured.took.tiles > 0) {
     times.tiles = microseconds_of_tiles(plan.tile_limbs, turn.result, measured.k, certifies, {count, h200().shared_bytes}) +
-                  (certifies ? settling_microseconds(turn, true) : 0);
+                  (certifies ? chain_microseconds(turn, true) : 0);
   }
   return times;
 }

@@ -18,7 +18,7 @@ namespace py = pybind11;
 using namespace ozfp4::cuda;
 
 Kernel kernel_of(int number) {
-  if (number < 0 || number >= kKernels) throw std::invalid_argument("kernel: " + std::to_string(number) + " is no kernel");
+  if (number < 0 || number >= kKernelCount) throw std::invalid_argument("kernel: " + std::to_string(number) + " is no kernel");
   return static_cast<Kernel>(number);
 }
 
@@ -43,7 +43,7 @@ py::tuple capabilities() {
 
 py::tuple kernel_names() {
   py::list names;
-  for (int i = 0; i < kKernels; ++i) names.append(kernel_name(static_cast<Kernel>(i)));
+  for (int i = 0; i < kKernelCount; ++i) names.append(kernel_name(static_cast<Kernel>(i)));
   return py::tuple(names);
 }
 

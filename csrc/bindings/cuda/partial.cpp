@@ -81,30 +81,31 @@ class Partial {
   }
 
   void encode(const py::object& x, bool is_right, std::uintptr_t shift, std::uintptr_t record, std::uintptr_t planes,
-              std::uintptr_t verdict, std::uintptr_t stream) const {
+              std::uintptr_t decision, std::uintptr_t stream) const {
     const DeviceOperand operand = operand_of(x, is_right);
     const Unlocked unlocked;
     run(*piece_, stream, [&](const Stages& stages) {
-      encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<Verdict>(verdict), stages);
+      encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<ScaleDecision>(decision),
+                   stages);
     });
   }
 
   void multiply(std::uintptr_t planes_a, std::int64_t lines_a, std::int64_t first_row, std::int64_t rows, std::uintptr_t planes_b,
-                std::int64_t lines_b, std::int64_t first_column, std::int64_t columns, std::uintptr_t out, std::uintptr_t verdict,
-                std::uintptr_t stream) const {
+                std::int64_t lines_b, std::int64_t first_column, std::int64_t columns, std::uintptr_t out,
+                std::uintptr_t decision, std::uintptr_t stream) const {
     const PieceLines a = lines_of(planes_a, lines_a, first_row, rows), b = lines_of(planes_b, lines_b, first_column, columns);
     const Unlocked unlocked;
     const DeviceGuard guard(device_);
     const GemmStep* const steps = product::steps_on({device_, gpu_}, *piece_, pointer<CUstream_st>(stream));
     run(*piece_, stream, [&](const Stages& stages) {
-      multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict), steps, gpu_, stages);
+      multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<ScaleDecision>(decision), steps, gpu_, stages);
     });
   }
 
   // Shifts and records are those of the part's first row and column.
   void finish(std::uintptr_t residues, int pieces, std::int64_t piece_bytes, std::uintptr_t shift_a, std::uintptr_t record_a,
               std::uintptr_t shift_b, std::uintptr_t record_b, const py::object& out, std::uintptr_t listed,
-              std::uintptr_t counts, std::uintptr_t verdict, std::uintptr_t stream) const {
+              std::uintptr_t counts, std::uintptr_t decision, std::uintptr_t stream) const {
     if (pieces < 1 || pieces > kMaxSplits) throw std::invalid_argument("pieces: 1 to " + std::to_string(kMaxSplits));
     const DeviceResult result = result_of(out);
     DeviceOperand lines;
@@ -120,8 +121,8 @@ class Partial {
     list.counts = pointer<RepairCounts>(counts);
     const Unlocked unlocked;
     run(*whole_, stream, [&](const Stages& stages) {
-      finish_pieces(*whole_, pointer<std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list, pointer<Verdict>(verdict),
-                    stages);
+      finish_pieces(*whole_, pointer<std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list,
+                    pointer<ScaleDecision>(decision), stages);
     });
   }
 

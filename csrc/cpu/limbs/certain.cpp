@@ -67,7 +67,7 @@ bool CertainLimbs::round(std::int64_t row, std::int64_t column, const TileSums& 
     if (!is_all && (found.undecided[i] & finite) != 0) return false;
     for (unsigned left = found.uncertain[i] & finite; left != 0; left &= left - 1) {
       const int j = __builtin_ctz(left);
-      if (is_all && is_alone(row + i, column + j, sums.sums + i * kPanelLines + j, sums.limbs)) continue;
+      if (is_all && is_certified(row + i, column + j, sums.sums + i * kPanelLines + j, sums.limbs)) continue;
       listed[i] |= std::uint64_t(1) << ((column + j) % kLanes);
       --others;
     }
@@ -82,14 +82,14 @@ bool CertainLimbs::round(std::int64_t row, std::int64_t column, const TileSums& 
 }
 
 // Puts one result, by all numbers within the error of its integer; false where these do not round to the same.
-bool CertainLimbs::is_alone(std::int64_t row, std::int64_t column, const std::int32_t* sums, int limbs) const {
+bool CertainLimbs::is_certified(std::int64_t row, std::int64_t column, const std::int32_t* sums, int limbs) const {
   const int raised = rows_.raised(row) + columns_.raised(column);
   const std::int32_t exponent = -(*rows_.shift(row) + *columns_.shift(column)) + raised;
   const auto round = [&](const JoinedInteger& value) { return round_wide<double>(value, exponent, Rounding::nearest); };
   const auto record = [](const Scales& scales, std::int64_t line) { return scales.records[static_cast<std::size_t>(line)]; };
   double rounded = 0.0;
-  if (!round_alone(join_diagonals(sums, limbs, raised), record(rows_.scales(), row), record(columns_.scales(), column), false,
-                   round, rounded)) {
+  if (!passes_rounding_test(join_diagonals(sums, limbs, raised), record(rows_.scales(), row), record(columns_.scales(), column),
+                            false, round, rounded)) {
     return false;
   }
   put(target_.result, row, column, rounded);

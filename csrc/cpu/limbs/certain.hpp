@@ -48,7 +48,7 @@ class CertainLimbs {
     std::vector<std::uint8_t> is_exact_;
   };
 
-  bool is_alone(std::int64_t row, std::int64_t column, const std::int32_t* sums, int limbs) const;
+  bool is_certified(std::int64_t row, std::int64_t column, const std::int32_t* sums, int limbs) const;
 
   Lines rows_, columns_;
   const Target& target_;

@@ -107,8 +107,8 @@ inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::
 
 // Whether every number within the error of `value` rounds to the same bits, which it stores. `round` is monotonic.
 template <int Words, class Round, class T>
-bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineRecord& column, bool is_exact, const Round& round,
-                 T& rounded) {
+bool passes_rounding_test(const WideInt<Words>& value, const LineRecord& row, const LineRecord& column, bool is_exact,
+                          const Round& round, T& rounded) {
   if (is_exact) {
     rounded = round(value);
     return true;
@@ -295,7 +295,8 @@ class CertifiedBlock {
       if (is_special(row, column + i)) return;
       const LineRecord& other = columns_.records[column + i];
       const auto round = [&](const WideInt<kWords>& value) { return round_one(value, lanes.exponent[i], row, column + i); };
-      if (!round_alone(integer, own, other, is_exact_pair(own, other), round, lanes.value[i])) listed |= std::uint64_t(1) << i;
+      if (!passes_rounding_test(integer, own, other, is_exact_pair(own, other), round, lanes.value[i]))
+        listed |= std::uint64_t(1) << i;
     });
     for (int i = 0; i < n; ++i) {
       if (is_special(row, column + i)) continue;

@@ -96,7 +96,7 @@ struct ListedBlock {
 };
 
 // Of one word: the entries that are disjoint are stored and leave the list.
-void settle_word(const ListedBlock& block, Listed::Place place, EntryCounts& counts) {
+void repair_word(const ListedBlock& block, Listed::Place place, EntryCounts& counts) {
   std::uint64_t& word = block.listed.word(place.row, place.index);
   for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
     const std::int64_t column = place.index * kWordBits + __builtin_ctzll(rest);
@@ -119,7 +119,7 @@ std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_
   return (rows + columns) * words_of_line(k) * static_cast<std::int64_t>(sizeof(std::uint64_t));
 }
 
-EntryCounts cpu_settle_disjoint(const ScaledOperands& of, const ResultBlock& block, const Target& target, Listed& listed) {
+EntryCounts cpu_repair_disjoint(const ScaledOperands& of, const ResultBlock& block, const Target& target, Listed& listed) {
   const auto& [row, rows, column, columns] = block;
   std::vector<Listed::Place> places =
       candidates(listed, of.scale_a.records.data() + row, of.scale_b.records.data() + column, columns, of.a.inner);
@@ -141,7 +141,7 @@ EntryCounts cpu_settle_disjoint(const ScaledOperands& of, const ResultBlock& blo
       target, listed};
   const auto count = static_cast<std::int64_t>(lines.places.size());
   return count_over(count, kPlaceGrain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
-    for (std::int64_t i = begin; i < end; ++i) settle_word(lines, lines.places[static_cast<std::size_t>(i)], counts);
+    for (std::int64_t i = begin; i < end; ++i) repair_word(lines, lines.places[static_cast<std::size_t>(i)], counts);
   });
 }
 

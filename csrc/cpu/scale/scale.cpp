@@ -136,7 +136,7 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
     PieceFacts own[kTileOuter];
     find_lines(operand, outer, outers, request.wants_records(), tile, own);
     for (std::int64_t o = 0; o < outers; ++o) {
-      const int capacity = settle_scale(own[o], request, static_cast<std::size_t>(outer + o), scales);
+      const int capacity = finish_scale(own[o], request, static_cast<std::size_t>(outer + o), scales);
       norms[outer + o] = norm_squared_bound(own[o].squares, operand.inner, capacity);
     }
     if (request.accuracy == Accuracy::correct) count_lines(operand, outer, outers, tile, scales);
@@ -158,7 +158,7 @@ Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const Sca
   begin_scales(lines.size(), request, scales);
   std::vector<double> norms(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i)
-    norms[i] = norm_squared_bound(lines[i].squares, k, settle_scale(lines[i], request, i, scales));
+    norms[i] = norm_squared_bound(lines[i].squares, k, finish_scale(lines[i], request, i, scales));
   summarise(norms, request, scales);
   return scales;
 }

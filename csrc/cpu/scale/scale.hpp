@@ -79,7 +79,7 @@ void cpu_count_rounded(const OperandView& operand, Scales& scales);
 // `index` from what is known of it, by any thread, which returns its capacity; and, when all have theirs, what is known of them
 // together.
 void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales);
-inline int settle_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
+inline int finish_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
   const bool has_records = request.wants_records();
   const int capacity = has_records ? capacity_of(line.facts, request) : request.bits;
   const std::int32_t exponent = line.facts.exponent;

@@ -131,7 +131,7 @@ void WordOperand<Lines>::put_scale(std::int64_t group, std::int64_t line, const 
     for (std::int64_t k = 0; k < view_.inner; ++k) add_entry(piece, own.x[line * own.line_step + k * own.inner_step]);
   }
   if (piece.facts.exponent < kLeastWordExponent && piece.facts.exponent != kNoExponent) is_served_ = false;
-  settle_scale(piece, request, static_cast<std::size_t>(group * Lines + line), lines_->scales);
+  finish_scale(piece, request, static_cast<std::size_t>(group * Lines + line), lines_->scales);
 }
 
 template <std::int64_t Lines>

@@ -67,7 +67,7 @@ Costs costs_of_floats(Accuracy accuracy) {
 
 // Bytes that a product in words takes, and one by limbs beside their planes.
 std::int64_t bytes_in_words(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
-  return WordShape(m, n, k).bytes(kMostBridges) + settling_bytes(accuracy, m, n, k);
+  return WordShape(m, n, k).bytes(kMostBridges) + chain_bytes(accuracy, m, n, k);
 }
 
 }  // namespace

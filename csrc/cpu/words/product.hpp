@@ -55,7 +55,7 @@ class WordProduct {
   // Limbs of an integer and what multiplied them; 0 and nullptr where the sums are those of words.
   int limbs() const { return limbs_ ? limbs_->limbs : 0; }
   const LimbUnit* unit() const { return limbs_ ? ways_.limbs : nullptr; }
-  std::int64_t workspace() const;  // with settling_bytes (cpu/blocks.hpp)
+  std::int64_t workspace() const;  // with chain_bytes (cpu/blocks.hpp)
 
  private:
   template <class Body>

@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
   const bool is_there = line < (is_b ? b.lines : a.lines);
   const Found found =
       find_line<kHasRecords<What>, T>(data, is_b ? b.inner_stride : a.inner_stride, is_there ? job.a.view.inner : 0);
-  if (threadIdx.x % kSharers == 0 && at < kLines) settle<kHasRecords<What>>(shared, p.capacity, found, at);
+  if (threadIdx.x % kSharers == 0 && at < kLines) finish_line<kHasRecords<What>>(shared, p.capacity, found, at);
   __syncthreads();
   if (tile_x == 0) keep<kHasRecords<What>>(shared, job.a, lines.a, 0, a.lines);
   if (tile_y == 0) keep<kHasRecords<What>>(shared, job.b, lines.b, kRows, b.lines);

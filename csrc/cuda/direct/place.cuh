@@ -33,8 +33,8 @@ __device__ __forceinline__ Source source_of(const DeviceOperand& view, std::int3
 
 // Keeps what scale finds of line number `at` of the block, of A's rows and then of B's columns.
 template <bool Records, class Shared>
-__device__ __forceinline__ void settle(Shared& shared, const CapacityRule& how, const Found& found, int at) {
-  const OwnLine line = cuda::settle<Records>(found, how);
+__device__ __forceinline__ void finish_line(Shared& shared, const CapacityRule& how, const Found& found, int at) {
+  const OwnLine line = cuda::finish_line<Records>(found, how);
   shared.line[at] = line;
   if constexpr (Records) shared.record[at] = make_record(found.facts(), line.capacity);
 }

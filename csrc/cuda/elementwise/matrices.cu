@@ -82,15 +82,15 @@ __global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices 
 template <class T>
 __device__ __forceinline__ T rounded_sum(const PartSum& of, std::int64_t* digit) {
   T result = 0;
-  bool is_settled = true;
+  bool has_real_diagonal = true;
   if (of.are_finite) {
-    is_settled = settle_sum<T, true>(of, result);
+    has_real_diagonal = settle_sum<T, true>(of, result);
   } else {
     result = special_sum<T>(of);
   }
   const unsigned lane = threadIdx.x % 32;
 #pragma unroll 1
-  for (unsigned open = __ballot_sync(0xffffffffu, !is_settled); open != 0; open &= open - 1) {
+  for (unsigned open = __ballot_sync(0xffffffffu, !has_real_diagonal); open != 0; open &= open - 1) {
     for (unsigned i = lane; i < kExactDigits; i += 32) digit[i] = 0;
     __syncwarp();
     if (lane == static_cast<unsigned>(__ffs(static_cast<int>(open))) - 1) result = exact_sum<T>(of, digit);
@@ -228,7 +228,9 @@ __device__ __forceinline__ char* place_of(const Mirrored& m, std::int64_t matrix
 }
 
 // The rows [first, last) left of `first`, or up to the diagonal.
-OZFP4_HD MatrixExtents extents_of(const Mirrored& m) { return {m.matrices, m.last - m.first, m.is_settled ? m.last : m.first}; }
+OZFP4_HD MatrixExtents extents_of(const Mirrored& m) {
+  return {m.matrices, m.last - m.first, m.has_real_diagonal ? m.last : m.first};
+}
 
 __global__ void __launch_bounds__(kThreads) mirror_kernel(const __grid_constant__ Mirrored m) {
   const auto load = [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {

@@ -96,7 +96,7 @@ struct Mirrored {
   std::int64_t row_stride = 0, column_stride = 0, first = 0, last = 0;
   // Also the square of these rows and columns. Imaginary parts of an adjoint on its diagonal become +0 where they are no NaN, as
   // where lines are finite: chains of fused multiply-adds leave roundings and infinities there.
-  bool is_settled = false;
+  bool has_real_diagonal = false;
   std::int64_t matrices = 1, matrix_stride = 0;
 };
 

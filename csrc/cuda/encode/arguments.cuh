@@ -54,7 +54,7 @@ struct EncodeOperand {
 
 struct EncodeArguments {
   EncodeOperand operand[2];
-  const int* units_used;
+  const int* moduli_used;
   std::uint32_t tiles_a, tiles;
   std::uint32_t most_tile_lines, most_tile_bytes;  // of either operand
   std::int32_t units, planes, table_entries;

@@ -213,14 +213,14 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
   return tiles < std::int64_t(1) << 31 ? nullptr : "the operands have 2^31 tiles or more";
 }
 
-void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* moduli_used, cudaStream_t stream,
                    bool after_scale) {
   if (a.lines != 0 && b.lines != 0 && a.operand.view.type != b.operand.view.type) {
-    launch_encode(plan, a, EncodeJob(), units_used, stream, after_scale);
-    launch_encode(plan, b, EncodeJob(), units_used, stream);
+    launch_encode(plan, a, EncodeJob(), moduli_used, stream, after_scale);
+    launch_encode(plan, b, EncodeJob(), moduli_used, stream);
     return;
   }
-  const EncodeLaunch how{plan, a, b, units_used, stream, after_scale};
+  const EncodeLaunch how{plan, a, b, moduli_used, stream, after_scale};
   switch (plan.kind) {
     case EncodeKind::residues:
     case EncodeKind::pairs: return launch_residues(how);

@@ -80,13 +80,13 @@ struct EncodeJob {
   std::int64_t twin_records = 0;
 };
 
-// Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`
+// Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `moduli_used`
 // (device, may be null): how many leading moduli to write. Lines of non-finite entries hold
 // limbs of no meaning there, within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so
 // that encode may start while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates;
 // may be captured. Throws LaunchError, also where the build has no kernels for the current device that write E2M1 codes: there
 // are such for the GPUs whose multiply kernels take them. Precondition: nothing that find_encode_error has a reason against.
-void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* moduli_used, cudaStream_t stream,
                    bool after_scale = false);
 
 // nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
     }
     if (is_first) {
       wait_for_previous_kernel();
-      if (arguments.units_used != nullptr) units = min(units, kUnitsPerModulus<Kind> * __ldcg(arguments.units_used));
+      if (arguments.moduli_used != nullptr) units = min(units, kUnitsPerModulus<Kind> * __ldcg(arguments.moduli_used));
     }
     if (has_next) load_shifts(arguments, place_at(next_place));
     commit_copies();

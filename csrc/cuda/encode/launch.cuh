@@ -35,7 +35,7 @@ void launch_kernel(const EncodeLaunch& how) {
   cut_operands(how, arguments);
   if (arguments.tiles == 0) return;
   set_plan(parameters, how.plan);
-  arguments.units_used = how.plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
+  arguments.moduli_used = how.plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.moduli_used : nullptr;
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
 

@@ -15,7 +15,7 @@ namespace ozfp4::cuda {
 struct EncodeLaunch {
   const EncodePlan& plan;
   const EncodeJob &a, &b;
-  const int* units_used;
+  const int* moduli_used;
   cudaStream_t stream;
   bool after_scale;
 

@@ -10,7 +10,7 @@
 #include "cuda/encode/block.cuh"
 #include "cuda/encode/launch.cuh"
 #include "cuda/scale/block_cluster.cuh"
-#include "cuda/scale/settle.cuh"
+#include "cuda/scale/finish.cuh"
 #include "cuda/scale/slots.cuh"
 
 namespace ozfp4::cuda {
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   if (blocks > 1) state = combine_blocks(state, inbox, states, block, blocks, lines, role);
   LineOutcome outcome{};
   if (role.slot == 0) {
-    outcome = settle_line(state, arguments.lines, arguments.norms);
+    outcome = finish_line(state, arguments.lines, arguments.norms);
     place.line[role.line].shift = outcome.shift;
   }
   __syncthreads();

@@ -88,7 +88,7 @@ namespace ozfp4::cuda {
 struct IntegerJob {
   DeviceResult result;
   Residues residues;
-  const int* units_used = nullptr;          // on the device; null: all
+  const int* moduli_used = nullptr;         // on the device; null: all
   unsigned long long* overflows = nullptr;  // on the device: grows by the entries that the result's type does not hold
   bool overlap_previous = false;            // programmatic dependent launch
 };

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kThreads) integer_kernel(const __grid_constant
   wait_for_previous_kernel();
   const DeviceResult& result = p.job.result;
   const Residues& residues = p.job.residues;
-  const int count = p.job.units_used != nullptr ? min(max(*p.job.units_used, 1), p.all) : p.all;
+  const int count = p.job.moduli_used != nullptr ? min(max(*p.job.moduli_used, 1), p.all) : p.all;
   const std::int32_t quad = static_cast<std::int32_t>((blockIdx.x << p.log_quads) + (threadIdx.x & ((1u << p.log_quads) - 1)));
   const std::int64_t first_column = std::int64_t(kEntries) * quad;
   if (first_column >= result.columns) return;

@@ -10,7 +10,7 @@
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/repair.hpp"
 #include "cuda/scale/scale.hpp"
-#include "cuda/standard/settle.hpp"
+#include "cuda/standard/standard.hpp"
 #include "cuda/thin/thin.hpp"
 #include "plan/workspace_error.hpp"
 
@@ -24,7 +24,7 @@ constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost next 
 constexpr std::int32_t kLongSide = 256;     // blocks of the output below this leave tiles empty
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
-constexpr std::int64_t kNorms = round_up(sizeof(Verdict), 8);  // from a verdict to the two norms that it was made of
+constexpr std::int64_t kNorms = round_up(sizeof(ScaleDecision), 8);  // from a decision to the two norms that it was made of
 
 // The cut that is tried: which part of the product the workspace is for.
 struct Cut {
@@ -82,8 +82,8 @@ void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, Cud
 
 // Places for what scale leaves of the lines of both operands.
 void place_lines(const CudaPlan& plan, const Turn& turn, CudaLayout& layout, PlaceCount& places) {
-  layout.verdict = places.take(kNorms + 2 * 8);
-  layout.a.norm = layout.verdict + kNorms;
+  layout.decision = places.take(kNorms + 2 * 8);
+  layout.a.norm = layout.decision + kNorms;
   layout.b.norm = layout.a.norm + 8;
   if (plan.integer) return;
   const std::int64_t a_lines = turn.a.stack.count() * turn.a.outer, b_lines = turn.b.stack.count() * turn.b.outer;

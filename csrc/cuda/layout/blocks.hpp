@@ -35,7 +35,7 @@ struct CudaLayout {
   std::int64_t thin = 0;            // where cuda/thin works, if it makes the product
   OperandPlace a, b;
   std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see MaskRoom; 0: no room
-  std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
+  std::int64_t decision = 0, scratch = 0, outputs = 0, bytes = 0;
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts
   std::int64_t kept = 0;                      // KeptValues at out_pitch, of updates of "standard"

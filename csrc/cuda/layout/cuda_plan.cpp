@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 namespace {
 
 void check_promise(const Plan& plan, const Promise& promise) {
-  if (promise.is_whole) {
+  if (promise.has_integers) {
     if (promise.has_records() || promise.second == Second::upper) throw std::invalid_argument("integers are not rounded");
     if (promise.modulus >> 63 != 0) throw std::invalid_argument("modulus: 1 to 2^63 - 1");
     return;
@@ -77,12 +77,12 @@ std::optional<ReconstructPlan> make_short(const Plan& residues, int k) {
 }
 
 int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
-  if (promise.is_whole || promise.updates || promise.second != Second::none || promise.counts_rounded()) return 0;
+  if (promise.has_integers || promise.updates || promise.second != Second::none || promise.counts_rounded()) return 0;
   return tile_limbs(plan, k, promise.certifies() ? accuracy_bits(promise.accuracy, promise.precision) : plan.bits);
 }
 
 EncodedEntries entries_of(const CudaPlan& made) {
-  if (made.promise.is_whole) return EncodedEntries::integers;
+  if (made.promise.has_integers) return EncodedEntries::integers;
   return made.exact_bits != 0 ? EncodedEntries::long_lines : EncodedEntries::numbers;
 }
 
@@ -101,10 +101,10 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
   made.kernel = kernel;
   made.promise = promise;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k / plan.width());
-  made.prefixes = promise.is_whole ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
+  made.prefixes = promise.has_integers ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1, entries_of(made));
   made.join = make_join_plan(plan);
-  if (promise.is_whole) {
+  if (promise.has_integers) {
     made.integers = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
   } else if (!made.integer) {
     made.reconstruct = make_reconstruct_plan(residues, k, promise.updates);

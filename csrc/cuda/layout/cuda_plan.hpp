@@ -31,7 +31,7 @@ struct Promise {
   Second second = Second::none;
   int precision = 53;         // of the result's type: 53 or 24
   bool updates = false;       // the result is alpha A B + beta C
-  bool is_whole = false;      // entries are integers, and so are results: the exact product modulo 2^w of their type, or
+  bool has_integers = false;  // entries are integers, and so are results: the exact product modulo 2^w of their type, or
   std::uint64_t modulus = 0;  // modulo this number, 1 to 2^63 - 1; 0: none
   bool may_lengthen = false;  // the plan may get more moduli, because no caller keeps its planes; operands are float64
 

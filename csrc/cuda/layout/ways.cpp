@@ -53,24 +53,24 @@ OfWays times_without_planes(const CudaPlan& plan, const CudaProduct& product, co
   const bool certifies = promise.certifies();
   const auto may_be = [&](WithoutPlanes kind) { return direct == kind || direct == WithoutPlanes::where_it_pays; };
   if (may_be(WithoutPlanes::direct) &&
-      (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule))) {
+      (promise.has_integers ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule))) {
     times.direct = microseconds_directly(turn.result, turn.a.inner, certifies, gpu.multiprocessors);
   }
-  if (promise.is_whole || promise.updates || plan.plan.is_complex) return times;  // they have cuda/direct alone
+  if (promise.has_integers || promise.updates || plan.plan.is_complex) return times;  // they have cuda/direct alone
   if (may_be(WithoutPlanes::thin) && can_multiply_thinly(job, rule)) {
     times.thin = microseconds_of_thin(job, certifies, gpu.multiprocessors);
   }
   if (may_be(WithoutPlanes::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule)) {
     const TileDevice device{gpu.multiprocessors, gpu.shared_bytes};
     times.tiles = microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies, device) +
-                  (certifies ? settling_microseconds(turn, true) : 0);
+                  (certifies ? chain_microseconds(turn, true) : 0);
   }
   return times;
 }
 
 }  // namespace
 
-double settling_microseconds(const Turn& turn, bool by_tiles) {
+double chain_microseconds(const Turn& turn, bool by_tiles) {
   const std::int32_t k = turn.a.inner;
   const double pieces =  // 16 x 32 entries of the result
       static_cast<double>(ceil_div(turn.a.outer, 16) * ceil_div(turn.b.outer, 32) * turn.result.stack.count());
@@ -102,7 +102,7 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
                             (turn.a.inner > kLongestAtOnce ? kReadAgain * entries : 0) + kLines * lines;
   const double of_results = reconstructed * results * (kResults + (turn.b.outer % 128 != 0 ? kRaggedResults : 0));
   const double certified = certifies ? kCertifiedLaunches + kCertifiedEntries * entries + kCertifiedLines * lines +
-                                           kCertifiedResults * results + settling_microseconds(turn, false)
+                                           kCertifiedResults * results + chain_microseconds(turn, false)
                                      : 0;
   return kLaunches + (plan.plan.is_complex ? kComplexLaunches : 0) + of_entries + multiply + of_results + certified;
 }

@@ -40,7 +40,7 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
 // The part of that, and of certified products tile by tile, for entries without a certificate, normal(0, 1) operands: lines of
 // fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is the
 // same.
-double settling_microseconds(const Turn& turn, bool by_tiles);
+double chain_microseconds(const Turn& turn, bool by_tiles);
 
 // A turn as the kernels without planes take it.
 ReconstructJob views_of(const Turn& turn);

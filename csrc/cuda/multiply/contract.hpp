@@ -39,7 +39,7 @@ enum class Kernel : std::uint8_t {
   stand_in_copy,   // mma_fp4 with its tensor-core instruction replaced by decoding and two multiplications of bytes:
   stand_in_bulk,   // for tests of all the rest of that kernel on other GPUs, slow
 };
-inline constexpr int kKernels = 9;
+inline constexpr int kKernelCount = 9;
 
 inline constexpr int kMaxInlineSteps = 256;  // schedules up to this length travel in the kernel's parameters
 inline constexpr int kMaxBatchRank = 4;

@@ -29,7 +29,7 @@ constexpr KernelFamily kTcgen05{kTcgen05Tiles, 1, 0, tcgen05::clocks, tcgen05::f
 constexpr int kAnyLater = 9999;
 
 // In the order of enum class Kernel.
-constexpr KernelRow kRows[kKernels] = {
+constexpr KernelRow kRows[kKernelCount] = {
     {Kernel::hopper, "wgmma s8 sm_90a", 90, 90, "the kernel needs compute capability 9.0", &kHopper, kLoadsByTma},
     {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later", &kMmaCopy, 0},
     {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later", &kMmaBulk, kLoadsByTma},
@@ -55,8 +55,8 @@ struct Code {
 };
 
 const Code& code_of(Kernel kernel) {
-  static const std::array<Code, kKernels> held = [] {
-    std::array<Code, kKernels> code;
+  static const std::array<Code, kKernelCount> held = [] {
+    std::array<Code, kKernelCount> code;
 #define OZFP4_KERNEL(kernel, launch, ...) code[static_cast<std::size_t>(Kernel::kernel)] = {launch, {__VA_ARGS__}};
 #include "held_kernels.inc"
 #undef OZFP4_KERNEL
@@ -80,7 +80,9 @@ bool runs_on(const Code& code, int capability) {
 
 const KernelRow& row_of(Kernel kernel) { return kRows[static_cast<int>(kernel)]; }
 
-const char* kernel_name(Kernel kernel) { return static_cast<int>(kernel) < kKernels ? row_of(kernel).name : "unknown kernel"; }
+const char* kernel_name(Kernel kernel) {
+  return static_cast<int>(kernel) < kKernelCount ? row_of(kernel).name : "unknown kernel";
+}
 
 std::vector<TileShape> kernel_tiles(Kernel kernel) {
   const KernelFamily& family = *row_of(kernel).family;
@@ -115,7 +117,7 @@ Element element_of(const Plan& plan, Kernel kernel) {
 }
 
 const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
-  if (static_cast<int>(kernel) >= kKernels) return "unknown kernel";
+  if (static_cast<int>(kernel) >= kKernelCount) return "unknown kernel";
   const KernelRow& row = row_of(kernel);
   if (row.has(kTakesCodes) != (element == Element::e2m1)) {
     return row.has(kTakesCodes) ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";

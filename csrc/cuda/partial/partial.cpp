@@ -30,18 +30,18 @@ PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int
   return layout;
 }
 
-void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const Verdict* verdict,
+void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const ScaleDecision* decision,
                   const Stages& stages) {
   EncodeJob job;
   job.operand = operand;
   job.lines = operand.view.outer;
   job.planes = planes_at(plan, planes, operand.view.outer, 0, operand.view.inner);
   job.counts = plan.promise.counts_rounded();
-  stages.encode(job, EncodeJob(), verdict, false);
+  stages.encode(job, EncodeJob(), decision, false);
 }
 
 void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner, std::uint8_t* out,
-                    const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu, const Stages& stages) {
+                    const ScaleDecision* decision, const GemmStep* device_steps, const Gpu& gpu, const Stages& stages) {
   GemmProblem problem;
   problem.m = a.count;
   problem.n = b.count;
@@ -53,13 +53,13 @@ void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines&
   problem.out_pitch = residue_pitch(b.count);
   problem.out_matrix_stride = a.count * problem.out_pitch;
   problem.device_steps = device_steps;
-  problem.moduli_used = &verdict->units_used;
+  problem.moduli_used = &decision->moduli_used;
   const GemmShape shape = gemm_shape(plan.schedule, a.count, b.count, inner, 1, false, gpu);
   stages.multiply(problem, choose_tile(shape, plan.kernel, plan.schedule.element, gpu));
 }
 
 void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std::int64_t piece_stride, const ScaledOperand& a,
-                   const ScaledOperand& b, const DeviceResult& result, const Listed& listed, const Verdict* verdict,
+                   const ScaledOperand& b, const DeviceResult& result, const Listed& listed, const ScaleDecision* decision,
                    const Stages& stages) {
   ReconstructJob job;
   job.result = result;
@@ -69,16 +69,16 @@ void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std
   job.residues.plane_stride = job.residues.matrix_stride * plan.schedule.planes_per_modulus();
   job.a = a;
   job.b = b;
-  job.units_used = &verdict->units_used;
+  job.moduli_used = &decision->moduli_used;
   if (pieces > 1) {
-    const ByteParts parts{residues,      residues + piece_stride,    piece_stride,
-                          pieces - 1,    job.residues.matrix_stride, job.residues.matrix_stride,
-                          job.units_used};
+    const ByteParts parts{residues,       residues + piece_stride,    piece_stride,
+                          pieces - 1,     job.residues.matrix_stride, job.residues.matrix_stride,
+                          job.moduli_used};
     stages.run(Stage::accumulate, [&](const LaunchOptions& to) { launch_add_bytes(plan.schedule, parts, to.stream); });
   }
   const Promise& promise = plan.promise;
-  Certification certification{promise.accuracy, promise.rounding, promise.precision, listed, {}, &verdict->is_certain};
-  certification.has_exact_list = true;
+  Certification certification{promise.accuracy, promise.rounding, promise.precision, listed, {}, &decision->is_certain};
+  certification.lists_only_uncertified = true;
   stages.reconstruct(job, promise.certifies() ? &certification : nullptr);
 }
 

@@ -23,19 +23,19 @@ struct PieceLines {
   std::int32_t lines = 0, first = 0, count = 0;
 };
 
-// The verdict of a product says what all pieces of its lines say together. Each of these throws std::invalid_argument with the
+// The decision of a product says what all pieces of its lines say together. Each of these throws std::invalid_argument with the
 // stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor allocate.
 // Precondition: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current device.
 
 // `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records, whose `rounded` grows by what is
 // rounded here if the accuracy is "correct", and stays as it is if not.
 OZFP4_CUDA_EXPORT void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes,
-                                    const Verdict* verdict, const Stages& stages);
+                                    const ScaleDecision* decision, const Stages& stages);
 
-// out[plane][row][pitch], the pitch that of residue_pitch, of the verdict's units alone.
+// out[plane][row][pitch], the pitch that of residue_pitch, of the decision's units alone.
 OZFP4_CUDA_EXPORT void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner,
-                                      std::uint8_t* out, const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu,
-                                      const Stages& stages);
+                                      std::uint8_t* out, const ScaleDecision* decision, const GemmStep* device_steps,
+                                      const Gpu& gpu, const Stages& stages);
 
 // `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; the first one's
 // become the sums. Behind the last one are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole
@@ -43,7 +43,7 @@ OZFP4_CUDA_EXPORT void multiply_piece(const CudaPlan& plan, const PieceLines& a,
 // promise certifies, zero before, with counts.
 OZFP4_CUDA_EXPORT void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std::int64_t piece_stride,
                                      const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result,
-                                     const Listed& listed, const Verdict* verdict, const Stages& stages);
+                                     const Listed& listed, const ScaleDecision* decision, const Stages& stages);
 
 OZFP4_CUDA_EXPORT std::int64_t residue_pitch(std::int64_t columns);
 

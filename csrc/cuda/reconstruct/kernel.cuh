@@ -81,7 +81,7 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
     const std::int32_t shift = own_shared.row_shift[left];
     bool is_rare = ((care >> left) & 1u) != 0;
     const RowTest test = certifying.test_of(p, left);
-    if constexpr (S::Certifies) is_rare = is_rare || (test.number == kLists && p.certification.has_exact_list);
+    if constexpr (S::Certifies) is_rare = is_rare || (test.number == kLists && p.certification.lists_only_uncertified);
     const auto round_row = [&](auto tests) {
 #pragma unroll
       for (int pair = 0; pair < vec / 2; ++pair) {

@@ -111,14 +111,14 @@ __device__ __forceinline__ std::uint32_t flags_of(const ScaledOperand& operand, 
 
 // How many moduli the data needs, of those that the plan has prefixes for.
 __device__ __forceinline__ int residues_used(const ReconstructJob& job, std::int32_t least, std::int32_t all) {
-  return job.units_used != nullptr ? min(max(*job.units_used, least), all) : all;
+  return job.moduli_used != nullptr ? min(max(*job.moduli_used, least), all) : all;
 }
 
 // Whether a launch is for the number of moduli that the data needs. The short form tests it late: most data need few, and what
 // it reads in the meantime is there by then. The long form tests it first of all.
 __device__ __forceinline__ bool serves(const Certification& certification, const ReconstructJob& job) {
-  if (job.units_used == nullptr || (certification.least_count == 0 && certification.most_count == INT32_MAX)) return true;
-  const int used = *job.units_used;
+  if (job.moduli_used == nullptr || (certification.least_count == 0 && certification.most_count == INT32_MAX)) return true;
+  const int used = *job.moduli_used;
   return used >= certification.least_count && used <= certification.most_count;
 }
 

@@ -18,7 +18,7 @@ struct ReconstructJob {
   DeviceResult result;
   Residues residues;
   ScaledOperand a, b;
-  const int* units_used = nullptr;  // on the device; null: all residues of the plan (digits always are)
+  const int* moduli_used = nullptr;  // on the device; null: all residues of the plan (digits always are)
   std::int32_t first_column = 0;
   bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
 };
@@ -32,11 +32,11 @@ struct Certification {
   int precision = 53;  // of the result's type
   Listed listed;       // all words are written, unless nothing is listed; none where the accuracy is scaled
   DeviceResult bound;  // float64, of the result's extents; data null: nobody asks
-  // Verdict::is_certain, on the device: then nothing is listed, and the words of the list need not be written. Null: nobody
+  // ScaleDecision::is_certain, on the device: then nothing is listed, and the words of the list need not be written. Null: nobody
   // knows.
   const int* is_certain = nullptr;
-  KeptValues kept = {};         // of an update of "standard": what is listed goes there
-  bool has_exact_list = false;  // nothing is listed that the lines certify
+  KeptValues kept = {};                 // of an update of "standard": what is listed goes there
+  bool lists_only_uncertified = false;  // nothing is listed that the lines certify
   // Counts of moduli, as scale leaves them on the device, that this launch is for; at any other it ends at once.
   std::int32_t least_count = 0, most_count = INT32_MAX;
 };

@@ -147,7 +147,7 @@ __device__ __forceinline__ void unlist(Shared& shared, int slot, std::uint32_t o
 // All threads: stores the entries of dense tile number `slot` whose lines are disjoint and takes them off its words; what is left
 // is dense, sparse or nothing.
 template <class R>
-__device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+__device__ __forceinline__ void repair_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;
   const RepairMatrix matrix(job, tile.matrix);
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);

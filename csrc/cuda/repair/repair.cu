@@ -46,7 +46,7 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
 #pragma unroll 1
   for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
     const int dense = __ffs(static_cast<int>(rest)) - 1;
-    settle_disjoint<R>(shared, p, Tile(p, first + dense), dense);
+    repair_disjoint<R>(shared, p, Tile(p, first + dense), dense);
   }
   if (shared.sparse_count != 0) {
     repair_sparse<R>(shared, p, first);

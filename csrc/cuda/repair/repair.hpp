@@ -1,5 +1,5 @@
-// Stage 5 on the GPU: what reconstruct listed becomes fl(sum of the products of the operands' entries), correctly rounded;
-// the exact zero where all of these are zero.
+// Repair of "correct" on the GPU, after the four stages: an entry that reconstruct listed becomes the sum of the products of its
+// row and column, correctly rounded; the exact zero where all of these are zero.
 #pragma once
 
 #include <cuda_runtime_api.h>

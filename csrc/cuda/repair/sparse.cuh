@@ -58,7 +58,7 @@ struct SparseEntry {
 
 // One thread: an entry's result, or its place among the unsettled ones.
 template <class R>
-__device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& job, const SparseEntry& own, Spot spot,
+__device__ __forceinline__ void repair_sparse(Shared& shared, const RepairJob& job, const SparseEntry& own, Spot spot,
                                               const SparsePart& sum) {
   if (!sum.meets) {
     store_entry(job, own.matrix, own.entry, R::of_zero(job, own.entry));
@@ -86,7 +86,7 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& 
     const SparsePart sum = dot_of_lines(entry.matrix, entry.a, entry.b, begin, min(begin + part, std::int64_t(job.a.view.inner)));
     if (!is_first_lane) continue;
     if (log_parts == 0) {
-      settle_sparse<R>(shared, job, entry, spot, sum);
+      repair_sparse<R>(shared, job, entry, spot, sum);
     } else {
       shared.part[warp] = sum;
     }
@@ -101,7 +101,7 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& 
     sum = {merge(sum.dot, other.dot), sum.is_safe && other.is_safe, sum.meets || other.meets};
   }
   const Spot spot = shared.sparse[warp];
-  settle_sparse<R>(shared, job, SparseEntry(p, first, spot), spot, sum);
+  repair_sparse<R>(shared, job, SparseEntry(p, first, spot), spot, sum);
 }
 
 }  // namespace ozfp4::cuda::repairing

@@ -53,7 +53,7 @@ struct NormReport {
   ScaleTotals* totals;
   double* norm[2];            // written for the operands of the launch; else null, or read
   LineExtremes* extremes[2];  // likewise, where lines have records; null: nobody asks, or nobody knows
-  Verdict* verdict;           // null: nothing is chosen
+  ScaleDecision* decision;    // null: nothing is chosen
   std::uint32_t blocks;       // that report
   std::uint32_t scaled;       // operands of the launch
   std::uint32_t inner;
@@ -63,7 +63,7 @@ struct NormReport {
 // Capacities of lines are 2 to kMostExactBits. Sums are brought to the middle, which FP32 holds for all but very long lines;
 // those overflow to infinity and take all moduli. Capacities of integers are 1 to 64.
 inline int reference_capacity(const CapacityRule& rule) {
-  if (rule.is_whole) return 24;
+  if (rule.has_integers) return 24;
   return rule.accuracy == Accuracy::scaled ? rule.bits : kMostExactBits / 2 + 1;
 }
 
@@ -77,7 +77,7 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, const Cap
   norms.norm[1] = operands.count() == 2 ? operands[1].norm : const_cast<double*>(choice.earlier);
   norms.extremes[0] = operands[0].extremes;
   norms.extremes[1] = operands.count() == 2 ? operands[1].extremes : const_cast<LineExtremes*>(choice.earlier_extremes);
-  norms.verdict = choice.verdict;
+  norms.decision = choice.decision;
   norms.scaled = static_cast<std::uint32_t>(operands.count());
   norms.inner = static_cast<std::uint32_t>(operands[0].view.inner);
   norms.capacity = reference_capacity(capacity);

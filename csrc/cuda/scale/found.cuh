@@ -89,7 +89,7 @@ struct OwnLine {
 };
 
 template <bool Records>
-__device__ __forceinline__ OwnLine settle(const Found& found, const CapacityRule& how) {
+__device__ __forceinline__ OwnLine finish_line(const Found& found, const CapacityRule& how) {
   int capacity = how.bits;
   if constexpr (Records) capacity = line_capacity(how.accuracy, how.bits, found.facts(), how.precision, how.is_update);
   const std::int32_t exponent = found.exponent();

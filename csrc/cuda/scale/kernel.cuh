@@ -6,7 +6,7 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/entries.cuh"
-#include "cuda/scale/settle.cuh"
+#include "cuda/scale/finish.cuh"
 #include "cuda/scale/slots.cuh"
 
 namespace ozfp4::cuda {
@@ -61,10 +61,10 @@ template <class State>
 inline constexpr int kScaleBlocks = kStateWords<State> == 1 ? 3 : 2;
 #endif
 
-// Calls settle(stacked_line, state) for every line of an operand that block number `block` ends, in one thread each. False where
+// Calls finish(stacked_line, state) for every line of an operand that block number `block` ends, in one thread each. False where
 // later blocks end its lines. All threads call it.
-template <class State, class Settle>
-__device__ __forceinline__ bool for_lines(const ScaleOperand& operand, std::uint32_t block, const Settle& settle) {
+template <class State, class Finish>
+__device__ __forceinline__ bool for_lines(const ScaleOperand& operand, std::uint32_t block, const Finish& finish) {
   const std::uint32_t blocks_per_chunk = (operand.strips + operand.strips_per_block - 1) / operand.strips_per_block;
   const std::uint32_t chunk = block / blocks_per_chunk;
   const std::uint32_t first_strip = (block - chunk * blocks_per_chunk) * operand.strips_per_block;
@@ -85,7 +85,7 @@ __device__ __forceinline__ bool for_lines(const ScaleOperand& operand, std::uint
       }
       state = combine_slots(state, operand.slots, role);
     }
-    if (role.slot == 0 && stacked_line < operand.total_lines) settle(stacked_line, state);
+    if (role.slot == 0 && stacked_line < operand.total_lines) finish(stacked_line, state);
   }
   return true;
 }
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
   float line_sum = 0.0f;  // the largest of this thread's lines
   const std::uint32_t block = is_b ? blockIdx.x - arguments.blocks_a : blockIdx.x;
   const bool ends = for_lines<State>(operand, block, [&](std::uint32_t stacked_line, const State& state) {
-    const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
+    const LineOutcome outcome = finish_line(state, arguments.lines, arguments.norms);
     operand.shift[stacked_line] = outcome.shift;
     operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
     record_line(report.extremes, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);

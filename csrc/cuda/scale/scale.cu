@@ -122,7 +122,7 @@ struct ChooseArguments {
   PrefixRule rule;
   const double* norm[2];
   const LineExtremes* extremes[2];
-  Verdict* verdict;
+  ScaleDecision* decision;
   CapacityRule capacity;
   std::int32_t inner;
 };
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(32) choose_kernel(const __grid_constant__ Choo
   if (threadIdx.x != 0) return;
   const LineExtremes a = load_extremes(*p.extremes[0]), b = load_extremes(*p.extremes[1]);
   const CapacityRule& how = p.capacity;
-  *p.verdict = {count, is_certain(a, b, how.accuracy, p.inner) ? 1 : 0};
+  *p.decision = {count, is_certain(a, b, how.accuracy, p.inner) ? 1 : 0};
 }
 
 }  // namespace
@@ -145,9 +145,9 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i].view;
     const bool is_word = operand.type == ElementType::int64 || operand.type == ElementType::uint64;
-    if (capacity.is_whole && !is_word) return "the operands must be int64 or uint64";
-    if (!capacity.is_whole && !is_float(operand.type)) return "the operands must be float64 or float32";
-    if (capacity.is_whole && (!is_scaled || operands[i].record != nullptr)) return "integers have no records of their lines";
+    if (capacity.has_integers && !is_word) return "the operands must be int64 or uint64";
+    if (!capacity.has_integers && !is_float(operand.type)) return "the operands must be float64 or float32";
+    if (capacity.has_integers && (!is_scaled || operands[i].record != nullptr)) return "integers have no records of their lines";
     if (operand.outer < 1 || operand.inner < 1 || operand.stack.count() < 1) return "every extent must be at least 1";
     if (line_count(operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
     if (operand.inner != operands[0].view.inner) return "the operands differ along K";
@@ -211,8 +211,8 @@ void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void*
 
 void launch_choose(const ScaledOperand& a, const ScaledOperand& b, const CapacityRule& capacity, const PrefixChoice& choice,
                    cudaStream_t stream) {
-  const ChooseArguments arguments{choice.rule,    {a.norm, b.norm}, {a.extremes, b.extremes},
-                                  choice.verdict, capacity,         a.view.inner};
+  const ChooseArguments arguments{choice.rule,     {a.norm, b.norm}, {a.extremes, b.extremes},
+                                  choice.decision, capacity,         a.view.inner};
   launch(choose_kernel, LaunchConfig(Stage::scale, nullptr, 32, stream), arguments);
 }
 

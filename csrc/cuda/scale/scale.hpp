@@ -16,9 +16,9 @@ namespace ozfp4::cuda {
 
 // How a launch of scale makes a number of moduli of the norms.
 struct PrefixChoice {
-  PrefixRule rule;                  // all = 0: nobody asks for norms, and none are written
-  Verdict* verdict = nullptr;       // on the device: written with the count that the rule chooses; null: not by this launch
-  const double* earlier = nullptr;  // where the launch scales one operand and chooses: the norm of the other
+  PrefixRule rule;                    // all = 0: nobody asks for norms, and none are written
+  ScaleDecision* decision = nullptr;  // on the device: written with the count that the rule chooses; null: not by this launch
+  const double* earlier = nullptr;    // where the launch scales one operand and chooses: the norm of the other
   const LineExtremes* earlier_extremes = nullptr;  // and its lines' extremes; null: nobody knows
 };
 
@@ -26,10 +26,10 @@ struct PrefixChoice {
 struct CapacityRule {
   int bits;
   Accuracy accuracy = Accuracy::scaled;
-  int precision = 53;      // of the result
-  bool is_update = false;  // the product is added to something
-  bool is_whole = false;   // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
-  int exact_bits = 0;      // see exact_capacity; 0: the plan has no room
+  int precision = 53;         // of the result
+  bool is_update = false;     // the product is added to something
+  bool has_integers = false;  // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
+  int exact_bits = 0;         // see exact_capacity; 0: the plan has no room
 };
 
 // Bytes of scratch (256-byte aligned) for operands of any type.
@@ -51,7 +51,7 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
-// verdict, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
+// decision, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
 // to count up. Throws LaunchError. Precondition: nothing that find_scale_error has a reason against.
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
@@ -62,7 +62,7 @@ void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& c
 OZFP4_CUDA_EXPORT void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream);
 
 // Enqueues the choice for two operands that were scaled before, each by itself; neither synchronises nor allocates. Throws
-// LaunchError. Precondition: operands with norms and extremes, a rule with all > 0 and a verdict.
+// LaunchError. Precondition: operands with norms and extremes, a rule with all > 0 and a decision.
 void launch_choose(const ScaledOperand& a, const ScaledOperand& b, const CapacityRule& capacity, const PrefixChoice& choice,
                    cudaStream_t stream);
 

@@ -5,7 +5,7 @@
 #include "cuda/entries.cuh"
 #include "cuda/standard/shared.cuh"
 
-namespace ozfp4::cuda::settling {
+namespace ozfp4::cuda::chaining {
 
 template <class T>
 __device__ __forceinline__ T chain_operand(const char* at, bool is_double) {
@@ -15,7 +15,7 @@ __device__ __forceinline__ T chain_operand(const char* at, bool is_double) {
 inline constexpr int kAhead = 16;  // entries of a line that are on their way at a time
 
 // Whether the chain of an entry takes the products of each pair in the other order.
-__device__ __forceinline__ bool is_exchanged(const SettleJob& job, const RepairMatrix& matrix, std::int64_t column) {
+__device__ __forceinline__ bool is_exchanged(const ChainJob& job, const RepairMatrix& matrix, std::int64_t column) {
   return job.exchanges_pairs && (job.b.view.has_parts ? matrix.part != 0 : (job.first_column + column) % 2 != 0);
 }
 
@@ -78,7 +78,7 @@ __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines
 
 // Puts the entry of a chain, of the block's result, where it belongs.
 template <class T>
-__device__ __noinline__ void store_chain_end(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
+__device__ __noinline__ void store_chain_end(const ChainJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
                                              std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
   const ChainEnd<T> end{sum, is_repeated ? 2 * kChainShift<T> : 0};
   const Update& factors = job.update.factors;
@@ -93,7 +93,7 @@ __device__ __noinline__ void store_chain_end(const SettleJob& job, const RepairM
 
 // The same, at once where the sum is the entry.
 template <class T>
-__device__ __forceinline__ void store_chain(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
+__device__ __forceinline__ void store_chain(const ChainJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
                                             std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
   if (job.update.is_asked || is_repeated || matrix.bound != nullptr) {
     return store_chain_end<T>(job, matrix, matrix_index, row, column, sum, is_repeated);
@@ -101,4 +101,4 @@ __device__ __forceinline__ void store_chain(const SettleJob& job, const RepairMa
   matrix.entry<T>(job, row, column) = round_chain(ChainEnd<T>{sum, 0});
 }
 
-}  // namespace ozfp4::cuda::settling
+}  // namespace ozfp4::cuda::chaining

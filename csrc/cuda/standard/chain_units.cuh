@@ -7,7 +7,7 @@
 #include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/standard/shared.cuh"
 
-namespace ozfp4::cuda::settling {
+namespace ozfp4::cuda::chaining {
 
 // Pairs of doubles stay together, which are copied as one.
 template <class T>
@@ -163,4 +163,4 @@ struct TensorCores {
   }
 };
 
-}  // namespace ozfp4::cuda::settling
+}  // namespace ozfp4::cuda::chaining

@@ -6,7 +6,7 @@
 #include "cuda/standard/chain_units.cuh"
 #include "cuda/standard/planes.cuh"
 
-namespace ozfp4::cuda::settling {
+namespace ozfp4::cuda::chaining {
 
 // A thread brings entries of an operand's Lines lines to a stage: neighbouring threads along the shorter stride, entries of one
 // line each, or of one place along K; pairs of doubles where they lie side by side.
@@ -126,8 +126,8 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
 
 // All threads: those chains of a tile whose columns `mask` has in each word.
 template <class Unit>
-__device__ __forceinline__ void settle_columns(Shared& shared, const Parameters& p, const Tile& tile, int from,
-                                               std::uint32_t mask, bool exchanges) {
+__device__ __forceinline__ void chain_columns(Shared& shared, const Parameters& p, const Tile& tile, int from, std::uint32_t mask,
+                                              bool exchanges) {
   using T = typename Unit::Value;
   constexpr int columns = Unit::kTileColumns, words = columns / 32;
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
@@ -160,7 +160,7 @@ __device__ __forceinline__ void settle_columns(Shared& shared, const Parameters&
 
 // All threads: a tile's chains at once; columns of either order apart.
 template <class Unit>
-__device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p, const Tile& tile) {
+__device__ __forceinline__ void chain_dense(Shared& shared, const Parameters& p, const Tile& tile) {
   const RepairMatrix matrix(p.job, tile.matrix);
   find_pieces(shared, p, matrix, tile, kHasEntries);
   const bool has_both = p.job.exchanges_pairs && !p.job.b.view.has_parts;
@@ -168,15 +168,15 @@ __device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p
   for (int from = 0; from < tile.columns(p); from += Unit::kTileColumns) {
 #pragma unroll 1
     for (int first = 0; first < (has_both ? 2 : 1); ++first) {
-      settle_columns<Unit>(shared, p, tile, from, has_both ? 0x55555555u << first : ~0u,
-                           is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
+      chain_columns<Unit>(shared, p, tile, from, has_both ? 0x55555555u << first : ~0u,
+                          is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
     }
   }
 }
 
 // One thread: an entry by itself.
 template <class T>
-__device__ __noinline__ void settle_alone(const Parameters& p, Spot spot) {
+__device__ __noinline__ void chain_alone(const Parameters& p, Spot spot) {
   const Tile tile(p, static_cast<std::int64_t>(spot / (kRows * kColumns)));
   const RepairMatrix matrix(p.job, tile.matrix);
   const auto place = static_cast<std::int32_t>(spot % (kRows * kColumns));
@@ -205,20 +205,20 @@ __device__ __forceinline__ void write_spots(Shared& shared, std::int64_t tile, S
 
 // All threads: the chains of a tile.
 template <class Unit>
-__device__ __noinline__ void settle_tile(Shared& shared, const Parameters& p, std::int64_t index) {
+__device__ __noinline__ void chain_tile(Shared& shared, const Parameters& p, std::int64_t index) {
   const Tile tile(p, index);
   const ListSize size = read_list(shared, p, tile);
   if (size.entries == 0) return;
-  if (size.entries > p.most_alone || size.words > kMostWordsAlone) return settle_dense<Unit>(shared, p, tile);
+  if (size.entries > p.most_alone || size.words > kMostWordsAlone) return chain_dense<Unit>(shared, p, tile);
   write_spots(shared, index, shared.spot);
   __syncthreads();
-  if (threadIdx.x < size.entries) settle_alone<typename Unit::Value>(p, shared.spot[threadIdx.x]);
+  if (threadIdx.x < size.entries) chain_alone<typename Unit::Value>(p, shared.spot[threadIdx.x]);
 }
 static_assert(kMostAlone <= kThreads);
 
 // All threads of all blocks: all chains by themselves, in equal shares, by way of a list of their spots.
 template <class Unit>
-__device__ __forceinline__ void settle_few(Shared& shared, const Parameters& p, Spot* spots) {
+__device__ __forceinline__ void chain_few(Shared& shared, const Parameters& p, Spot* spots) {
   RepairCounts& counts = *p.job.listed.counts;
   const std::int64_t made = for_taken(shared, counts.chain_tiles_taken, p.tiles, [&](std::int64_t index) {
     const ListSize size = read_list(shared, p, Tile(p, index));
@@ -231,16 +231,16 @@ __device__ __forceinline__ void settle_few(Shared& shared, const Parameters& p, 
   const unsigned long long all = __ldcg(&counts.spots);
 #pragma unroll 1
   for (unsigned long long i = blockIdx.x * kThreads + threadIdx.x; i < all; i += gridDim.x * kThreads) {
-    settle_alone<typename Unit::Value>(p, __ldcg(spots + i));
+    chain_alone<typename Unit::Value>(p, __ldcg(spots + i));
   }
 }
 
 // All threads of all blocks: the chains of the list, `left` of them.
 template <class Unit>
 __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p, unsigned long long left) {
-  if (left <= p.most_spots) return settle_few<Unit>(shared, p, reinterpret_cast<Spot*>(p.job.magnitudes));
+  if (left <= p.most_spots) return chain_few<Unit>(shared, p, reinterpret_cast<Spot*>(p.job.magnitudes));
   for_taken(shared, p.job.listed.counts->chain_tiles_taken, p.tiles,
-            [&](std::int64_t index) { settle_tile<Unit>(shared, p, index); });
+            [&](std::int64_t index) { chain_tile<Unit>(shared, p, index); });
 }
 
-}  // namespace ozfp4::cuda::settling
+}  // namespace ozfp4::cuda::chaining

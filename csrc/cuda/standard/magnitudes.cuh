@@ -6,7 +6,7 @@
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/standard/planes.cuh"
 
-namespace ozfp4::cuda::settling {
+namespace ozfp4::cuda::chaining {
 
 // The sums of a warp: 16 rows and 8 columns each, as multiply_bytes has them.
 using MagnitudeSums = std::uint32_t[kWarpRows / 16][kWarpColumns / 8][4];
@@ -211,7 +211,7 @@ struct ColumnFacts {
 
 // An entry of an update that is kept goes where it belongs.
 template <class T>
-__device__ __noinline__ void place_kept(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
+__device__ __noinline__ void place_kept(const ChainJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
                                         std::int64_t row, std::int64_t column) {
   const KeptValues& kept = job.kept;
   matrix.entry<T>(job, row, column) =
@@ -300,4 +300,4 @@ __device__ __forceinline__ void ask_magnitudes(Shared& shared, const Parameters&
   wait_until_made(counts.tiles_made, made, p.tiles);
 }
 
-}  // namespace ozfp4::cuda::settling
+}  // namespace ozfp4::cuda::chaining

@@ -4,7 +4,7 @@
 #include "cuda/standard/chain_entry.cuh"
 #include "cuda/standard/shared.cuh"
 
-namespace ozfp4::cuda::settling {
+namespace ozfp4::cuda::chaining {
 
 // Where those of A's lines begin, or of B's.
 __device__ __forceinline__ std::uint8_t* plane_of(const Parameters& p, bool is_b, std::int32_t matrix) {
@@ -142,4 +142,4 @@ __device__ __noinline__ void find_pieces(Shared& shared, const Parameters& p, co
   __syncthreads();
 }
 
-}  // namespace ozfp4::cuda::settling
+}  // namespace ozfp4::cuda::chaining

@@ -1,5 +1,5 @@
-// Data and counters that the threads of a block share in settle. A block takes work as it comes, and waits for no block that has
-// not started.
+// Data and counters that the threads of a block share in a launch of chains. A block takes work as it comes, and waits for no
+// block that has not started.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 #include "arith/accuracy/certificate.hpp"
 #include "cuda/repair/counts.cuh"
 #include "cuda/repair/operands.cuh"
-#include "cuda/standard/settle.hpp"
+#include "cuda/standard/standard.hpp"
 
-namespace ozfp4::cuda::settling {
+namespace ozfp4::cuda::chaining {
 
 inline constexpr int kWarps = 8, kThreads = 32 * kWarps;
 inline constexpr int kRows = 128, kColumns = 128, kLines = kRows + kColumns;  // of a tile
@@ -36,12 +36,12 @@ struct PlaneParts {
 };
 
 struct Parameters : TileCover<kRows, kColumns> {
-  SettleJob job;
+  ChainJob job;
   PlaneParts a_parts, b_parts;
   std::uint32_t most_alone;       // chains of a tile that are made one by one,
   unsigned long long most_spots;  // and of the result with the help of all blocks
 
-  explicit Parameters(const SettleJob& of) : TileCover(of.result), job(of) {}
+  explicit Parameters(const ChainJob& of) : TileCover(of.result), job(of) {}
 
   // Whether it is known which pieces of K of which lines have nonzero entries or magnitudes.
   __device__ __forceinline__ bool knows_pieces() const { return job.magnitudes != nullptr && a_parts.pieces <= kMostPieces; }
@@ -155,4 +155,4 @@ __device__ __forceinline__ void wait_until_made(unsigned long long& made, std::i
   __syncthreads();
 }
 
-}  // namespace ozfp4::cuda::settling
+}  // namespace ozfp4::cuda::chaining

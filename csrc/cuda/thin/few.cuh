@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
   const bool is_double = view.type == ElementType::float64;
   const Found found = is_double ? find_line<double, Certifies>(data, view.inner_stride, inner)
                                 : find_line<float, Certifies>(data, view.inner_stride, inner);
-  const OwnLine own = settle<Certifies>(found, p.capacity);
+  const OwnLine own = finish_line<Certifies>(found, p.capacity);
   if (threadIdx.x == 0) {
     p.limbs.capacity[blockIdx.x] = exists ? own.capacity : 0;
     if (exists) keep<Certifies>(p.few, std::int64_t(matrix) * view.outer + line, found, own);

@@ -313,7 +313,7 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
       // ---- Scale. Its barrier shows the few lines' limbs and the sums of the tile before.
       const Found found = find_line<Certifies, AlongK>(shared, p, role, x, rank, turn);
       if (!AlongK && count > 0) flush(shared, p, number - p.tile_step, rank, turn ^ 1);
-      const OwnLine own = settle<Certifies>(found, p.capacity);
+      const OwnLine own = finish_line<Certifies>(found, p.capacity);
       const std::int32_t line = tile.first + role.row;
       if (rank == 0 && role.slot == 0 && line < p.many.view.outer) {
         keep<Certifies>(p.many, std::int64_t(matrices.many) * p.many.view.outer + line, found, own);

@@ -76,12 +76,12 @@ __device__ __forceinline__ void share_state(TileShared<K>& shared, const double 
 
 // Does for the block's lines what scale does, from the states of their units. All threads call it.
 template <class K>
-__device__ __forceinline__ void settle_lines(TileShared<K>& shared, const TileParameters& p) {
+__device__ __forceinline__ void finish_lines(TileShared<K>& shared, const TileParameters& p) {
   const int at = static_cast<int>(threadIdx.x);
   __syncthreads();
   if (at < K::Lines) {
     const Found found = UnitState<K::Certifies>::template line<K>(states_of(shared), at, p);
-    direct::settle<K::Certifies>(shared, p.capacity, found, at);
+    direct::finish_line<K::Certifies>(shared, p.capacity, found, at);
   }
   __syncthreads();
 }
@@ -107,7 +107,7 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
     for (int u = 0; u < K::Units; ++u) exists[u] = load(x[u], u);
 #pragma unroll
     for (int u = 0; u < K::Units; ++u) share_state(shared, x[u], unit_of(u), exists[u]);
-    settle_lines(shared, p);
+    finish_lines(shared, p);
 #pragma unroll
     for (int u = 0; u < K::Units; ++u) encode_unit(shared, x[u], unit_of(u));
   } else {
@@ -117,7 +117,7 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
       const bool exists = load(x, u);
       share_state(shared, x, unit_of(u), exists);
     }
-    settle_lines(shared, p);
+    finish_lines(shared, p);
 #pragma unroll 2
     for (int u = 0; u < K::Units; ++u) {
       load(x, u);

@@ -73,7 +73,7 @@ struct TileLine {
                 "every line's fit");
 
   TileLine() = default;
-  __device__ __forceinline__ TileLine(const OwnLine& line)  // NOLINT: settle assigns it
+  __device__ __forceinline__ TileLine(const OwnLine& line)  // NOLINT: finish_line assigns it
       : shift(static_cast<std::int16_t>(line.shift)),
         capacity(static_cast<std::uint8_t>(line.capacity)),
         special(static_cast<std::uint8_t>(line.special)) {}

@@ -22,9 +22,9 @@ struct Mirrored {
   bool is_complex, is_conjugated;
 };
 
-// Rows [first, last) left of column `first` from the columns above: the adjoint. `is_settled`: left of the diagonal.
+// Rows [first, last) left of column `first` from the columns above: the adjoint. `has_real_diagonal`: left of the diagonal.
 template <class T>
-void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool is_settled) {
+void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool has_real_diagonal) {
   const ResultMatrix& c = matrix.c;
   const auto copy = [&](std::int64_t row, std::int64_t column) {
     const char* from = c.data + column * c.row_stride + row * c.column_stride;
@@ -34,7 +34,7 @@ void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool 
     const T imaginary = load<T>(from + sizeof(T));
     if constexpr (std::is_floating_point_v<T>) store(to + sizeof(T), matrix.is_conjugated ? conjugated(imaginary) : imaginary);
   };
-  const std::int64_t end_column = is_settled ? last : first;
+  const std::int64_t end_column = has_real_diagonal ? last : first;
   parallel_for(ceil_div(end_column, kSide), 4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t column = begin * kSide; column < std::min(end * kSide, end_column); column += kSide) {
       for (std::int64_t row = first; row < last; row += kSide) {
@@ -49,7 +49,7 @@ void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool 
 // The imaginary part on the diagonal is +0, as chains of fused multiply-adds leave roundings and infinities there. It is NaN, and
 // stays, where a line holds NaN or infinity, and only there.
 template <class T>
-void settle_diagonal(const ResultMatrix& c, std::int64_t first, std::int64_t last) {
+void make_diagonal_real(const ResultMatrix& c, std::int64_t first, std::int64_t last) {
   for (std::int64_t i = first; i < last; ++i) {
     char* imaginary = c.data + i * (c.row_stride + c.column_stride) + sizeof(T);
     if (!std::isnan(load<T>(imaginary))) store(imaginary, T(0));
@@ -59,13 +59,13 @@ void settle_diagonal(const ResultMatrix& c, std::int64_t first, std::int64_t las
 // Mirrors the part below a block of columns, in every matrix.
 void complete(const Product& gram, const Block& block, bool is_chained) {
   const std::int64_t first = block.column, last = block.column + block.columns, count = gram.is_there() ? gram.count() : 0;
-  const bool is_complex = gram.type.is_complex, is_settled = is_complex && is_chained;
+  const bool is_complex = gram.type.is_complex, has_real_diagonal = is_complex && is_chained;
   for (std::int64_t item = 0; item < count; ++item) {
     const Product one = matrix_at(gram, item);
     with_float(gram.type.part, [&](auto zero) {
       using T = decltype(zero);
-      mirror<T>({one.c, is_complex, true}, first, last, is_settled);
-      if (is_settled) settle_diagonal<T>(one.c, first, last);
+      mirror<T>({one.c, is_complex, true}, first, last, has_real_diagonal);
+      if (has_real_diagonal) make_diagonal_real<T>(one.c, first, last);
     });
     if (one.bound.exists()) mirror<double>({one.bound, is_complex, false}, first, last, true);
   }

@@ -74,7 +74,7 @@ std::vector<Kernel> kernels_for(const Device& device, const Plan& plan) {
     Kernel best = Kernel::hopper;
     const std::size_t first = found.size();
     const bool has_best = find_kernel(element, device.gpu, residues, &best);
-    for (int i = 0; i < kKernels; ++i) {
+    for (int i = 0; i < kKernelCount; ++i) {
       const auto kernel = static_cast<Kernel>(i);
       if (!takes(device, kernel, element, residues)) continue;
       found.insert(has_best && kernel == best ? found.begin() + static_cast<std::ptrdiff_t>(first) : found.end(), kernel);

@@ -89,7 +89,7 @@ void DeviceFindings::add(const CudaPlan& made, const CudaLayout& layout, const T
                          cudaStream_t stream) {
   if (made.integer) return;  // nothing is scaled
   if (made.plan.has_moduli()) {
-    moduli_used = std::max(moduli_used, read<std::int32_t>(stages + layout.verdict, 1, stream).front());
+    moduli_used = std::max(moduli_used, read<std::int32_t>(stages + layout.decision, 1, stream).front());
   }
   const auto add_lines = [&](const DeviceOperand& view, const StoredOperand& stored, const OperandPlace& place, bool is_new,
                              std::int64_t& special, bool& has_unshifted) {
@@ -99,7 +99,7 @@ void DeviceFindings::add(const CudaPlan& made, const CudaLayout& layout, const T
       return;
     }
     const FoundLines lines{stages + place.special, stages + place.record, stages + place.shift, view.stack.count() * view.outer};
-    if (made.promise.is_whole) return;
+    if (made.promise.has_integers) return;
     special += special_lines(lines, stream);
     if (made.promise.has_records()) {
       add_records(*this, lines, stream);

@@ -129,17 +129,17 @@ std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options&
 void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how) {
   const cudaStream_t stream = how.stream;
   if (problem.kept) problem.kept->launch(gram.a.data, workspace, stream);
-  const bool is_complex = gram.type.is_complex, is_settled = is_complex && options.accuracy == Accuracy::standard;
+  const bool is_complex = gram.type.is_complex, has_real_diagonal = is_complex && options.accuracy == Accuracy::standard;
   const auto launch_block = [&](const GramBlock& block, const Launching& further, bool is_first) {
     const BlockProduct own(gram, block.columns, problem.kept, workspace);
     Options asked = options;
     asked.adds_repaired = options.adds_repaired || !is_first;
     launch(block.product, own.product, asked, workspace + problem.behind, further);
     const auto& [first, last] = block.columns;
-    mirror(
-        gram.axes, &Axis::c,
-        {gram.c.data, gram.type.part, is_complex, is_complex, gram.c.row_stride, gram.c.column_stride, first, last, is_settled},
-        stream);
+    mirror(gram.axes, &Axis::c,
+           {gram.c.data, gram.type.part, is_complex, is_complex, gram.c.row_stride, gram.c.column_stride, first, last,
+            has_real_diagonal},
+           stream);
     if (!gram.bound.exists()) return;
     mirror(gram.axes, &Axis::bound,
            {gram.bound.data, ElementType::float64, is_complex, false, gram.bound.row_stride, gram.bound.column_stride, first,

@@ -102,7 +102,7 @@ CudaProduct product_at(const IntegerSum& integers, const Options& options, const
 cuda::Promise promise_of(const IntegerSum& integers, const Options& options) {
   cuda::Promise promise;
   if (is_of_bytes(options)) return promise;  // the product is exact
-  promise.is_whole = true;
+  promise.has_integers = true;
   promise.modulus = static_cast<std::uint64_t>(integers.modulus);
   if (options.overflows != nullptr) promise.second = Second::overflows;
   return promise;

@@ -26,7 +26,7 @@ std::shared_ptr<const cuda::CudaPlan> find_cuda_plan(const std::shared_ptr<const
   static auto* const kept = new Kept<OwnedPlan>(kMostCudaPlans, kMostCudaPlans);
   Key key;
   add(key, reinterpret_cast<std::intptr_t>(plan.get()), k, kernel, promise.accuracy, promise.rounding, promise.second,
-      promise.precision, promise.updates, promise.is_whole, promise.modulus, promise.may_lengthen);
+      promise.precision, promise.updates, promise.has_integers, promise.modulus, promise.may_lengthen);
   const auto owned = kept->find_or_make(key, [&] {
     return std::make_shared<const OwnedPlan>(OwnedPlan{plan, cuda::make_cuda_plan(*plan, narrow<int>(k, "k"), kernel, promise)});
   });

@@ -71,7 +71,7 @@ std::vector<double> whole_product(const WholeProduct& product, const Plan& plan,
   options.workspace_limit = kDefaultWorkspace;
   options.way = way;
   options.promise = {product.accuracy, product.is_single ? 24 : 53};
-  options.in_words_alone = way != Way::planes;
+  options.without_planes_only = way != Way::planes;
   const MatmulOutcome outcome = cpu_matmul(plan, MatmulOperand(a.view()), MatmulOperand(b.view()), target, options);
   if ((way == Way::words && outcome.in_words.count == 0) || (way == Way::limbs && outcome.by_limbs.count == 0)) {
     throw std::runtime_error("the product was not made in words or by limbs");

@@ -284,7 +284,7 @@ Device device_of(int index) { return {index, gpu_of(index)}; }
 GpuKernel kernel_named(const Device& device, const KernelName& name) {
   const GpuKernel without_planes{device, false};
   if (without_planes.name() == name) return without_planes;
-  for (int i = 0; i < kKernels; ++i) {
+  for (int i = 0; i < kKernelCount; ++i) {
     for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
       const GpuKernel kernel{device, true, static_cast<Kernel>(i), element};
       if (kernel.name() == name) return kernel;
@@ -383,7 +383,7 @@ std::vector<KernelName> device_kernels(int index, const Plan* plan) {
     Kernel best = Kernel::hopper;
     const bool has_best = find_kernel(element, device.gpu, true, &best);
     if (has_best) add(best, element);
-    for (int i = 0; i < kKernels; ++i) {
+    for (int i = 0; i < kKernelCount; ++i) {
       const auto kernel = static_cast<Kernel>(i);
       if (has_best && kernel == best) continue;
       if (find_kernel_error(kernel, element, device.gpu) == nullptr) add(kernel, element);

@@ -159,7 +159,7 @@ struct Case {
   int m = 1, n = 1, k = 1, units = 1;
   BatchMap batch;
   int a_batches = 1, b_batches = 1;
-  int units_used = -1;  // -1: no pointer
+  int moduli_used = -1;  // -1: no pointer
   bool uses_device_steps = false;
   bool extremes = false;  // all limbs at the largest magnitude
   TileChoice choice;
@@ -257,9 +257,9 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   upload(device_a, a, a_bytes);
   upload(device_b, b, b_bytes);
   REQUIRE(cudaMemset(device_out, kPoison, out_bytes));
-  if (test.units_used >= 0) {
+  if (test.moduli_used >= 0) {
     REQUIRE(cudaMalloc(&device_units, sizeof(int)));
-    REQUIRE(cudaMemcpy(device_units, &test.units_used, sizeof(int), cudaMemcpyHostToDevice));
+    REQUIRE(cudaMemcpy(device_units, &test.moduli_used, sizeof(int), cudaMemcpyHostToDevice));
   }
   if (test.uses_device_steps) {
     const std::size_t bytes = schedule.steps.size() * sizeof(GemmStep);
@@ -290,8 +290,8 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   if (!is_launched) return false;
 
   // All entries when that is cheap, else a sample that includes the corners and the edges of tiles.
-  const int units = test.units_used >= 0 ? std::min(test.units_used * schedule.units_per_modulus, schedule.unit_count())
-                                         : schedule.unit_count();
+  const int units = test.moduli_used >= 0 ? std::min(test.moduli_used * schedule.units_per_modulus, schedule.unit_count())
+                                          : schedule.unit_count();
   const double work = static_cast<double>(test.m) * test.n * test.k * schedule.steps.size() * batches;
   const double fraction = std::min(1.0, 1e7 / work);
   std::vector<std::int64_t> entries;
@@ -391,7 +391,7 @@ void name_case(Case& test) {
   char text[256];
   std::snprintf(text, sizeof text, "%s: %s %s %dx%dx%d units %d batches %d splits %d used %d tile %s band %d blocks %d%s%s",
                 kernel_name(test.kernel), kind_name(test.kind), elements[static_cast<int>(test.element)], test.m, test.n, test.k,
-                test.units, batch_count(test.batch), test.choice.splits, test.units_used, tile.name, test.choice.band,
+                test.units, batch_count(test.batch), test.choice.splits, test.moduli_used, tile.name, test.choice.band,
                 test.choice.max_blocks, test.uses_device_steps ? " steps" : "", test.extremes ? " extremes" : "");
   test.name = text;
 }
@@ -451,7 +451,7 @@ std::vector<Case> make_cases(Kernel kernel, const Gpu& gpu) {
           }
           if (repeat == 2 || repeat == 5) {
             test.choice.splits = random_int(1, 4);
-            if (kind != Kind::digits) test.units_used = random_int(0, test.units + 1);
+            if (kind != Kind::digits) test.moduli_used = random_int(0, test.units + 1);
           }
           test.uses_device_steps = random_int(0, 3) == 0;
           add(test);
@@ -540,7 +540,7 @@ int main(int argc, char** argv) {
     for (const int* capability = held_capabilities(); *capability != 0; ++capability) gpus.push_back({*capability, 132});
   }
   for (const Gpu& gpu : gpus) {
-    for (int i = 0; i < kKernels; ++i) {
+    for (int i = 0; i < kKernelCount; ++i) {
       const auto kernel = static_cast<Kernel>(i);
       const std::int64_t before = passed_checks;
       for (const Case& test : make_cases(kernel, gpu)) {

@@ -130,12 +130,12 @@ void launch_mirror(const Mirrored& m, cudaStream_t) {
         return m.data + matrix * m.matrix_stride + row * m.row_stride + column * m.column_stride;
       };
       for (std::int64_t row = m.first; row < m.last; ++row) {
-        for (std::int64_t column = 0; column < (m.is_settled ? row : m.first); ++column) {
+        for (std::int64_t column = 0; column < (m.has_real_diagonal ? row : m.first); ++column) {
           std::memcpy(at(row, column), at(column, row), (m.is_complex ? 2 : 1) * sizeof(T));
           if (m.is_conjugated) store(at(row, column) + sizeof(T), conjugated(load<T>(at(column, row) + sizeof(T))));
         }
         char* const imaginary = at(row, row) + sizeof(T);
-        if (m.is_settled && m.is_conjugated && !std::isnan(load<T>(imaginary))) store(imaginary, T(0));
+        if (m.has_real_diagonal && m.is_conjugated && !std::isnan(load<T>(imaginary))) store(imaginary, T(0));
       }
     }
   });

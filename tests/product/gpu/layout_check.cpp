@@ -228,14 +228,14 @@ void check_plans() {
     report("its own plan", made->k == k && made->kernel == kernel && made->bits == bits && own.accuracy == promise.accuracy &&
                                own.rounding == promise.rounding && own.second == promise.second &&
                                own.precision == promise.precision && own.updates == promise.updates &&
-                               own.is_whole == promise.is_whole && own.modulus == promise.modulus);
+                               own.has_integers == promise.has_integers && own.modulus == promise.modulus);
     report("the same again", find_cuda_plan(of, k, kernel, promise) == made);
     report("no other's", found.insert(made.get()).second);
   };
   cuda::Promise fp64, rounded, updated, single, bounded, whole, modulo;
   fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::standard;
   rounded.accuracy = Accuracy::correct;
-  updated.updates = whole.is_whole = modulo.is_whole = true;
+  updated.updates = whole.has_integers = modulo.has_integers = true;
   single.precision = 24, modulo.modulus = 97;
   bounded.second = cuda::Second::bound;
   for (const std::int64_t k : {64, 4096}) {

@@ -42,14 +42,14 @@ __device__ __forceinline__ LineExtremes load_extremes(const LineExtremes& x) {
           __ldcg(&x.rounded)};
 }
 
-// The extremes of an operand's lines on their way through a block's shared memory to the totals, and the verdict's part that
+// The extremes of an operand's lines on their way through a block's shared memory to the totals, and the decision's part that
 // they make: nothing where lines have no records.
 template <class State>
 struct ExtremesReport {
   __device__ __forceinline__ void open() {}
   __device__ __forceinline__ void pass_on(ScaleTotals&, bool) {}
-  static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals&, const NormReport&, const LineRule&) {
-    verdict.is_certain = 0;
+  static __device__ __forceinline__ void decide(ScaleDecision& decision, const ScaleTotals&, const NormReport&, const LineRule&) {
+    decision.is_certain = 0;
   }
   static __device__ __forceinline__ void keep(const ScaleTotals&, const NormReport&) {}
 };
@@ -65,15 +65,15 @@ struct ExtremesReport<RecordedStateOf<Sum>> {
   __device__ __forceinline__ void pass_on(ScaleTotals& totals, bool is_b) { raise(totals.extremes[is_b], block); }
 
   // One thread of the last block. The extremes of an operand that was scaled earlier are read where they were kept.
-  static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals& totals, const NormReport& norms,
+  static __device__ __forceinline__ void decide(ScaleDecision& decision, const ScaleTotals& totals, const NormReport& norms,
                                                 const LineRule& lines) {
     const CapacityRule& how = lines.capacity;
-    verdict.is_certain = 0;
+    decision.is_certain = 0;
     const bool has_both = norms.scaled == 2;
     if (!has_both && norms.extremes[1] == nullptr) return;
     const LineExtremes a = load_extremes(totals.extremes[0]);
     const LineExtremes b = load_extremes(has_both ? totals.extremes[1] : *norms.extremes[1]);
-    verdict.is_certain = is_certain(a, b, how.accuracy, norms.inner) ? 1 : 0;
+    decision.is_certain = is_certain(a, b, how.accuracy, norms.inner) ? 1 : 0;
   }
 
   // Likewise: those of the launch's operands, for products of other launches.
@@ -124,15 +124,15 @@ __device__ __forceinline__ void pass_on_report(const NormReport& norms, const Li
       const float sum = float_from_bits<float>(__ldcg(&totals.largest_sum[i]));
       norm[i] = norm_squared_bound(sum, norms.inner, norms.capacity);
       if (is_first) *norms.norm[i] = norm[i];
-    } else if (norms.verdict != nullptr) {
+    } else if (norms.decision != nullptr) {
       norm[i] = __ldcg(norms.norm[i]);
     }
   }
   const int count = choose_prefix(norms.rule, __dmul_ru(norm[0], norm[1]));
   if (is_first) {
-    if (norms.verdict != nullptr) {
-      norms.verdict->units_used = count;
-      ExtremesReport<State>::decide(*norms.verdict, totals, norms, lines);
+    if (norms.decision != nullptr) {
+      norms.decision->moduli_used = count;
+      ExtremesReport<State>::decide(*norms.decision, totals, norms, lines);
     }
     ExtremesReport<State>::keep(totals, norms);
     totals = ScaleTotals();
@@ -182,15 +182,15 @@ __device__ __forceinline__ LineOutcome outcome_of(const LineState& state, int ca
   return {capacity, exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent), state.special, sum};
 }
 
-__device__ __forceinline__ LineOutcome settle_line(const LineState& state, const LineRule& rule, const NormReport& norms) {
-  if (rule.capacity.is_whole && state.sum.exponent != kNoExponent) {  // the capacity at which nothing is scaled
+__device__ __forceinline__ LineOutcome finish_line(const LineState& state, const LineRule& rule, const NormReport& norms) {
+  if (rule.capacity.has_integers && state.sum.exponent != kNoExponent) {  // the capacity at which nothing is scaled
     const int capacity = state.sum.exponent + 1;
     return outcome_of(state, capacity, sum_at_capacity(state.sum.sum, capacity, norms.capacity));
   }
   return outcome_of(state, norms.capacity, state.sum.sum);
 }
 template <class Sum>
-__device__ __forceinline__ LineOutcome settle_line(const RecordedStateOf<Sum>& state, const LineRule& rule,
+__device__ __forceinline__ LineOutcome finish_line(const RecordedStateOf<Sum>& state, const LineRule& rule,
                                                    const NormReport& norms) {
   const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
   const CapacityRule& how = rule.capacity;

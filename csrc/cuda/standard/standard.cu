@@ -6,15 +6,15 @@
 #include "cuda/repair/counts.cuh"
 #include "cuda/standard/chains.cuh"
 #include "cuda/standard/magnitudes.cuh"
-#include "cuda/standard/settle.hpp"
+#include "cuda/standard/standard.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
-using namespace settling;
+using namespace chaining;
 
 template <class Unit>
-__device__ __forceinline__ void settle(const Parameters& p) {
+__device__ __forceinline__ void repair_by_chains(const Parameters& p) {
   extern __shared__ __align__(128) char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   let_next_kernel_start();
@@ -25,7 +25,7 @@ __device__ __forceinline__ void settle(const Parameters& p) {
     if (blockIdx.x == 0 && threadIdx.x == 0) repairing::report_nothing(p.job);
     return;
   }
-  if (!p.job.has_exact_list) {
+  if (!p.job.lists_only_chains) {
     if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
     ask_magnitudes<Unit>(shared, p);
     chains = __ldcg(&counts.chains);
@@ -37,9 +37,9 @@ __device__ __forceinline__ void settle(const Parameters& p) {
 }
 
 template <class Unit>
-__global__ void __launch_bounds__(kThreads, 1) settle_kernel(const __grid_constant__ Parameters p) {
+__global__ void __launch_bounds__(kThreads, 1) chain_kernel(const __grid_constant__ Parameters p) {
   if constexpr (Unit::kIsHere) {
-    settle<Unit>(p);
+    repair_by_chains<Unit>(p);
   } else {
     __trap();
   }
@@ -61,20 +61,20 @@ void launch_unit(LaunchConfig config, const Parameters& p) {
   static_assert(sizeof(PartBytes) <= Unit::kAreaBytes);
   static_assert(!Unit::kIsOfAllGpus || sizeof(Shared) + Unit::kAreaBytes <= 99 * 1024);
   config.shared_bytes = sizeof(Shared) + Unit::kAreaBytes;
-  launch(settle_kernel<Unit>, config, p);
+  launch(chain_kernel<Unit>, config, p);
 }
 
 // Whether the code that runs is Hopper's own, whose tensor cores make chains, and was made for it from the beginning.
 bool has_tensor_chains() {
-  const CodeVersion code = code_version(settle_kernel<TensorCores>);
+  const CodeVersion code = code_version(chain_kernel<TensorCores>);
   return code.ptx == 90 && code.binary == 90;
 }
 
 }  // namespace
 
-void launch_settle(const SettleJob& job, cudaStream_t stream) {
+void launch_chains(const ChainJob& job, cudaStream_t stream) {
   Parameters p(job);
-  if (job.has_exact_list) p.job.magnitudes = nullptr;  // no certificate needs them
+  if (job.lists_only_chains) p.job.magnitudes = nullptr;  // no certificate needs them
   p.a_parts = plane_parts(job.a.view, job.result.rows);
   p.b_parts = plane_parts(job.b.view, job.result.columns);
   const std::int64_t processors = current_device(Stage::repair).multiprocessors, blocks = std::min(p.tiles, processors);

@@ -1,5 +1,5 @@
-// Settles the entries of "standard" that reconstruct lists, those that the lines alone do not certify: the magnitudes are asked
-// (certifies_magnitude), and what they do not certify either becomes a chain of fused multiply-adds (arith/update/chain.hpp).
+// Repair of "standard" on the GPU. Reconstruct lists the entries that the lines alone do not certify. The magnitudes certify some
+// of them (certifies_magnitude); the others become chains of fused multiply-adds (arith/update/chain.hpp).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,13 +25,13 @@ constexpr std::int64_t magnitude_room(std::int64_t matrices, std::int64_t lines,
 
 // The list may have entries that the lines certify; it has none of lines with NaN or infinity, and none whose C is not finite.
 // An entry that the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
-struct SettleJob : RepairJob {
+struct ChainJob : RepairJob {
   KeptValues kept;
   // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, and behind
   // them for what is said of their pieces (magnitude_room), aligned to 256; null: every tile makes those of its own lines. Once
   // all tiles are asked, a list of entries takes the place of the magnitudes.
   char* magnitudes = nullptr;
-  bool has_exact_list = false;  // of chains alone, and all of them
+  bool lists_only_chains = false;  // of chains alone, and all of them
   // For a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where
   // B has_parts the matrices of the second, take the two products of each pair along K in the other order. Precondition: K is
   // even then.
@@ -39,6 +39,6 @@ struct SettleJob : RepairJob {
 };
 
 // As launch_repair, with which the job has rounding and masks in common, of which there are none here. Precondition: the same.
-void launch_settle(const SettleJob& job, cudaStream_t stream);
+void launch_chains(const ChainJob& job, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda
