@@ -52,20 +52,20 @@ def on_device():
 @pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
 @pytest.mark.parametrize("pair", PAIRS, ids=name)
 def test_every_kernel_passes(pair, short):
-    decision = guard.test(pair, short=short)
-    assert decision.reason is None
-    assert decision.passed
-    assert decision.form == ("short" if short else "long")
+    verdict = guard.test(pair, short=short)
+    assert verdict.reason is None
+    assert verdict.passed
+    assert verdict.form == ("short" if short else "long")
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=name)
 def test_one_wrong_residue_is_found(pair, break_kernels):
     break_kernels(lambda other: other == pair)
     with pytest.warns(RuntimeWarning, match="is disabled"):
-        decision = guard.test(pair, short=True)
-    assert not decision.passed
-    assert ("modulo 256 entry (" in decision.reason) == (pair.element != "none")
-    assert decision.cases == 1
+        verdict = guard.test(pair, short=True)
+    assert not verdict.passed
+    assert ("modulo 256 entry (" in verdict.reason) == (pair.element != "none")
+    assert verdict.cases == 1
 
 
 @pytest.mark.parametrize("pair", SERVING, ids=name)
@@ -97,9 +97,9 @@ def test_in_a_process_of_its_own(pair, monkeypatch):
     assert subprocess.run([*command[:2], "another", *command[3:]], capture_output=True).returncode == 1
     monkeypatch.setenv("OZFP4_SELFTEST", "apart")
     guard.forget()
-    decision = guard.test(pair, short=True)
-    assert decision.passed
-    assert done.stdout.splitlines()[2] == f"cases: {decision.cases}"
+    verdict = guard.test(pair, short=True)
+    assert verdict.passed
+    assert done.stdout.splitlines()[2] == f"cases: {verdict.cases}"
     monkeypatch.delenv("OZFP4_SELFTEST")
     guard.forget()
 
@@ -135,7 +135,7 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(break_kernels):
     else:
         assert report.backend == "fp4"
         assert first.name in report.fallback
-    assert any(k.decision.startswith("FAILED") and k.name == first.name for k in ozfp4.info().kernels)
+    assert any(k.verdict.startswith("FAILED") and k.name == first.name for k in ozfp4.info().kernels)
 
 
 def test_a_wrong_backend_is_replaced_and_refused(break_kernels):

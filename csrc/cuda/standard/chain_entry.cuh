@@ -77,26 +77,29 @@ __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines
 }
 
 // Puts the entry of a chain, of the block's result, where it belongs.
-template <class T>
+template <class T, bool Updates>
 __device__ __noinline__ void store_chain_end(const ChainJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
                                              std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
   const ChainEnd<T> end{sum, is_repeated ? 2 * kChainShift<T> : 0};
-  const Update& factors = job.update.factors;
-  const T value = !job.update.is_asked
-                      ? round_chain(end)
-                      : round_chain_update(end, factors, addend_of(factors, addend_at(job.update, matrix_index, row, column)));
+  T value;
+  if constexpr (Updates) {
+    const Update& factors = job.update.factors;
+    value = round_chain_update(end, factors, addend_of(factors, addend_at(job.update, matrix_index, row, column)));
+  } else {
+    value = round_chain(end);
+  }
   matrix.entry<T>(job, row, column) = value;
   if (matrix.bound == nullptr) return;
   matrix.entry_bound(job, row, column) =
-      chain_bound(matrix.a.record[row], matrix.b.record[column], value, job.update.is_asked ? &factors.alpha : nullptr);
+      chain_bound(matrix.a.record[row], matrix.b.record[column], value, Updates ? &job.update.factors.alpha : nullptr);
 }
 
 // The same, at once where the sum is the entry.
-template <class T>
+template <class T, bool Updates>
 __device__ __forceinline__ void store_chain(const ChainJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
                                             std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
-  if (job.update.is_asked || is_repeated || matrix.bound != nullptr) {
-    return store_chain_end<T>(job, matrix, matrix_index, row, column, sum, is_repeated);
+  if (Updates || is_repeated || matrix.bound != nullptr) {
+    return store_chain_end<T, Updates>(job, matrix, matrix_index, row, column, sum, is_repeated);
   }
   matrix.entry<T>(job, row, column) = round_chain(ChainEnd<T>{sum, 0});
 }

@@ -125,7 +125,7 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
 }
 
 // All threads: those chains of a tile whose columns `mask` has in each word.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ void chain_columns(Shared& shared, const Parameters& p, const Tile& tile, int from, std::uint32_t mask,
                                               bool exchanges) {
   using T = typename Unit::Value;
@@ -147,8 +147,8 @@ __device__ __forceinline__ void chain_columns(Shared& shared, const Parameters& 
       const T sum = sums[row * columns + column];
       const bool is_infinite = is_asked && !repeats && magnitude_bits(sum) == kInfinityBits<T>;
       if (is_asked && !is_infinite) {
-        store_chain<T>(p.job, matrix, tile.matrix, std::int64_t(tile.first_row) + row,
-                       std::int64_t(tile.first_column) + from + column, sum, repeats);
+        store_chain<T, Updates>(p.job, matrix, tile.matrix, std::int64_t(tile.first_row) + row,
+                                std::int64_t(tile.first_column) + from + column, sum, repeats);
       }
       const std::uint32_t left = __ballot_sync(0xFFFFFFFFu, is_infinite);
       if (lane == 0) word = (word & ~mask) | left;
@@ -159,7 +159,7 @@ __device__ __forceinline__ void chain_columns(Shared& shared, const Parameters& 
 }
 
 // All threads: a tile's chains at once; columns of either order apart.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ void chain_dense(Shared& shared, const Parameters& p, const Tile& tile) {
   const RepairMatrix matrix(p.job, tile.matrix);
   find_pieces(shared, p, matrix, tile, kHasEntries);
@@ -168,14 +168,14 @@ __device__ __forceinline__ void chain_dense(Shared& shared, const Parameters& p,
   for (int from = 0; from < tile.columns(p); from += Unit::kTileColumns) {
 #pragma unroll 1
     for (int first = 0; first < (has_both ? 2 : 1); ++first) {
-      chain_columns<Unit>(shared, p, tile, from, has_both ? 0x55555555u << first : ~0u,
-                          is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
+      chain_columns<Unit, Updates>(shared, p, tile, from, has_both ? 0x55555555u << first : ~0u,
+                                   is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
     }
   }
 }
 
 // One thread: an entry by itself.
-template <class T>
+template <class T, bool Updates>
 __device__ __noinline__ void chain_alone(const Parameters& p, Spot spot) {
   const Tile tile(p, static_cast<std::int64_t>(spot / (kRows * kColumns)));
   const RepairMatrix matrix(p.job, tile.matrix);
@@ -186,7 +186,7 @@ __device__ __noinline__ void chain_alone(const Parameters& p, Spot spot) {
   T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, false);
   const bool repeats = magnitude_bits(sum) == kInfinityBits<T>;
   if (repeats) sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, true);
-  store_chain<T>(p.job, matrix, tile.matrix, row, column, sum, repeats);
+  store_chain<T, Updates>(p.job, matrix, tile.matrix, row, column, sum, repeats);
 }
 
 // All threads: the spots of the list in shared memory, of which those of a row lie side by side.
@@ -204,20 +204,20 @@ __device__ __forceinline__ void write_spots(Shared& shared, std::int64_t tile, S
 }
 
 // All threads: the chains of a tile.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __noinline__ void chain_tile(Shared& shared, const Parameters& p, std::int64_t index) {
   const Tile tile(p, index);
   const ListSize size = read_list(shared, p, tile);
   if (size.entries == 0) return;
-  if (size.entries > p.most_alone || size.words > kMostWordsAlone) return chain_dense<Unit>(shared, p, tile);
+  if (size.entries > p.most_alone || size.words > kMostWordsAlone) return chain_dense<Unit, Updates>(shared, p, tile);
   write_spots(shared, index, shared.spot);
   __syncthreads();
-  if (threadIdx.x < size.entries) chain_alone<typename Unit::Value>(p, shared.spot[threadIdx.x]);
+  if (threadIdx.x < size.entries) chain_alone<typename Unit::Value, Updates>(p, shared.spot[threadIdx.x]);
 }
 static_assert(kMostAlone <= kThreads);
 
 // All threads of all blocks: all chains by themselves, in equal shares, by way of a list of their spots.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ void chain_few(Shared& shared, const Parameters& p, Spot* spots) {
   RepairCounts& counts = *p.job.listed.counts;
   const std::int64_t made = for_taken(shared, counts.chain_tiles_taken, p.tiles, [&](std::int64_t index) {
@@ -231,16 +231,16 @@ __device__ __forceinline__ void chain_few(Shared& shared, const Parameters& p, S
   const unsigned long long all = __ldcg(&counts.spots);
 #pragma unroll 1
   for (unsigned long long i = blockIdx.x * kThreads + threadIdx.x; i < all; i += gridDim.x * kThreads) {
-    chain_alone<typename Unit::Value>(p, __ldcg(spots + i));
+    chain_alone<typename Unit::Value, Updates>(p, __ldcg(spots + i));
   }
 }
 
 // All threads of all blocks: the chains of the list, `left` of them.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p, unsigned long long left) {
-  if (left <= p.most_spots) return chain_few<Unit>(shared, p, reinterpret_cast<Spot*>(p.job.magnitudes));
+  if (left <= p.most_spots) return chain_few<Unit, Updates>(shared, p, reinterpret_cast<Spot*>(p.job.magnitudes));
   for_taken(shared, p.job.listed.counts->chain_tiles_taken, p.tiles,
-            [&](std::int64_t index) { chain_tile<Unit>(shared, p, index); });
+            [&](std::int64_t index) { chain_tile<Unit, Updates>(shared, p, index); });
 }
 
 }  // namespace ozfp4::cuda::chaining

@@ -224,7 +224,7 @@ struct LeftEntries {
 };
 
 // All threads: takes off the list of a tile what is kept.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ LeftEntries ask_tile(Shared& shared, const Parameters& p, const Tile& tile) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   if (read_list(shared, p, tile).entries == 0) return {};
@@ -245,7 +245,7 @@ __device__ __forceinline__ LeftEntries ask_tile(Shared& shared, const Parameters
   sum_magnitudes<Unit>(shared, source, sum, waiting, first_row, first_column);
   // Where no index has nonzero entries of both, chains are the +0 that is stored.
   if (shared.pieces == 0) find_pieces(shared, p, matrix, tile, kHasEntries);
-  const bool is_made = shared.pieces == 0 && !p.job.update.is_asked && matrix.bound == nullptr;
+  const bool is_made = shared.pieces == 0 && !Updates && matrix.bound == nullptr;
   LeftEntries left;
 #pragma unroll
   for (int i = 0; i < kSumRows; ++i) {
@@ -262,7 +262,7 @@ __device__ __forceinline__ LeftEntries ask_tile(Shared& shared, const Parameters
       if (is_hopeless ||
           (!is_certain && !keeps(shared.record[row], shared.record[kRows + first_column + column], magnitude, inner))) {
         own |= 1u << column;
-      } else if (p.job.update.is_asked) {
+      } else if constexpr (Updates) {
         place_kept<typename Unit::Value>(p.job, matrix, tile.matrix, tile.first_row + row,
                                          tile.first_column + first_column + column);
       }
@@ -279,12 +279,12 @@ __device__ __forceinline__ LeftEntries ask_tile(Shared& shared, const Parameters
 }
 
 // All threads of all blocks: afterwards the list has the chains alone that are to be made.
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ void ask_magnitudes(Shared& shared, const Parameters& p) {
   RepairCounts& counts = *p.job.listed.counts;
   unsigned long long chains = 0, open = 0;
   const std::int64_t made = for_taken(shared, counts.tiles_taken, p.tiles, [&](std::int64_t index) {
-    const LeftEntries left = ask_tile<Unit>(shared, p, Tile(p, index));
+    const LeftEntries left = ask_tile<Unit, Updates>(shared, p, Tile(p, index));
     chains += left.chains;
     open += left.open;
   });

@@ -13,7 +13,7 @@ namespace {
 
 using namespace chaining;
 
-template <class Unit>
+template <class Unit, bool Updates>
 __device__ __forceinline__ void repair_by_chains(const Parameters& p) {
   extern __shared__ __align__(128) char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
@@ -27,19 +27,19 @@ __device__ __forceinline__ void repair_by_chains(const Parameters& p) {
   }
   if (!p.job.lists_only_chains) {
     if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
-    ask_magnitudes<Unit>(shared, p);
+    ask_magnitudes<Unit, Updates>(shared, p);
     chains = __ldcg(&counts.chains);
     open = __ldcg(&counts.open);
   }
-  if (open != 0) make_chains<Unit>(shared, p, open);
+  if (open != 0) make_chains<Unit, Updates>(shared, p, open);
   __syncthreads();
   if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {chains, 0, 0});
 }
 
-template <class Unit>
+template <class Unit, bool Updates>
 __global__ void __launch_bounds__(kThreads, 1) chain_kernel(const __grid_constant__ Parameters p) {
   if constexpr (Unit::kIsHere) {
-    repair_by_chains<Unit>(p);
+    repair_by_chains<Unit, Updates>(p);
   } else {
     __trap();
   }
@@ -61,12 +61,12 @@ void launch_unit(LaunchConfig config, const Parameters& p) {
   static_assert(sizeof(PartBytes) <= Unit::kAreaBytes);
   static_assert(!Unit::kIsOfAllGpus || sizeof(Shared) + Unit::kAreaBytes <= 99 * 1024);
   config.shared_bytes = sizeof(Shared) + Unit::kAreaBytes;
-  launch(chain_kernel<Unit>, config, p);
+  p.job.update.is_asked ? launch(chain_kernel<Unit, true>, config, p) : launch(chain_kernel<Unit, false>, config, p);
 }
 
 // Whether the code that runs is Hopper's own, whose tensor cores make chains, and was made for it from the beginning.
 bool has_tensor_chains() {
-  const CodeVersion code = code_version(chain_kernel<TensorCores>);
+  const CodeVersion code = code_version(chain_kernel<TensorCores, false>);
   return code.ptx == 90 && code.binary == 90;
 }
 

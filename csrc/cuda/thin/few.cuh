@@ -33,7 +33,7 @@ __device__ __forceinline__ Found find_line(const char* data, std::int64_t stride
   return over_warp<Certifies>(lane < kFewThreads / 32 ? of_warp[lane] : Found{});
 }
 
-template <bool Certifies>
+template <class T, bool Certifies>
 __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant__ Arguments p) {
 #if OZFP4_IS_THIN_CODE
   let_next_kernel_start();
@@ -44,9 +44,7 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
   const bool exists = line < view.outer;
   const char* data = view.data + StackIndex{matrix}.offset(view.stack) + line * view.outer_stride;
   const std::int32_t inner = exists ? view.inner : 0;
-  const bool is_double = view.type == ElementType::float64;
-  const Found found = is_double ? find_line<double, Certifies>(data, view.inner_stride, inner)
-                                : find_line<float, Certifies>(data, view.inner_stride, inner);
+  const Found found = find_line<T, Certifies>(data, view.inner_stride, inner);
   const OwnLine own = finish_line<Certifies>(found, p.capacity);
   if (threadIdx.x == 0) {
     p.limbs.capacity[blockIdx.x] = exists ? own.capacity : 0;
@@ -59,11 +57,11 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int k = 2 * pair + i;
-      const double x = k < inner ? number_at(data + k * view.inner_stride, is_double) : 0.0;
+      const T x = k < inner ? *reinterpret_cast<const T*>(data + k * view.inner_stride) : T(0);
       if (own.capacity > kBalancedCapacity<2>) {
-        limbs[i] = balanced_limbs<3>(x * factors.first, factors.second);
+        limbs[i] = balanced_limbs<3>(static_cast<double>(x) * factors.first, factors.second);
       } else {
-        const Balanced<2> two = balanced_limbs<2>(x * factors.first, factors.second);
+        const Balanced<2> two = balanced_limbs<2>(static_cast<double>(x) * factors.first, factors.second);
         limbs[i] = {{two.limb[0], two.limb[1], 0}};
       }
     }

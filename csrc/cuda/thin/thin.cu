@@ -65,7 +65,7 @@ template <class T, bool Certifies>
 void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut, LaunchConfig config) {
   const std::int64_t matrices = p.result.stack.count();
   config.grid = dim3(static_cast<unsigned>(p.few.view.stack.count() * cut.few_padded));
-  launch(few_kernel<Certifies>, config, p);
+  launch(few_kernel<T, Certifies>, config, p);
 
   const auto kernel = kernel_for<T, Certifies>(cut);
   config.overlap_previous = true;

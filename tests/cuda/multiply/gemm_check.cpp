@@ -503,6 +503,7 @@ std::vector<Case> make_cases(Kernel kernel, const Gpu& gpu) {
     add(large);
     Case extreme;
     extreme.kernel = kernel;
+    extreme.choice.shape = kernel_tiles(kernel).front();
     extreme.element = element;
     extreme.m = 200;
     extreme.n = 300;
@@ -512,6 +513,7 @@ std::vector<Case> make_cases(Kernel kernel, const Gpu& gpu) {
     add(extreme);
     Case scheme_one;  // 169 products, 225 of bytes
     scheme_one.kernel = kernel;
+    scheme_one.choice.shape = kernel_tiles(kernel).front();
     scheme_one.element = element;
     scheme_one.kind = Kind::digits;
     scheme_one.m = 260;
