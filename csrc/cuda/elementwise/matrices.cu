@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T>
-__device__ __forceinline__ void expand(const ComplexMatrices& from, Two<T>* to, bool reads_along_k) {
+__global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices from, Two<T>* to, bool reads_along_k) {
   const auto* data = static_cast<const Two<T>*>(from.data);
   const auto load = [&](std::int64_t matrix, std::int64_t n, std::int64_t k) {
     Two<T> x = data[matrix * from.matrix_stride + k * from.k_stride + n * from.n_stride];
@@ -70,11 +70,6 @@ __device__ __forceinline__ void expand(const ComplexMatrices& from, Two<T>* to, 
     column[from.k] = {x.im, x.re};
   };
   for_tiles<Two<T>>({from.matrices, from.n, from.k}, reads_along_k, load, store);
-}
-
-__global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices from, void* to, bool reads_along_k) {
-  from.type == ElementType::float64 ? expand(from, static_cast<Two<double>*>(to), reads_along_k)
-                                    : expand(from, static_cast<Two<float>*>(to), reads_along_k);
 }
 
 // All lanes of a warp. Entries that an approximate sum leaves open are summed exactly, one lane after the other in the digits of
@@ -274,7 +269,11 @@ void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream) {
   const bool reads_along_k = length(from.k_stride) < length(from.n_stride);
   const MatrixExtents extents{from.matrices, from.n, from.k};
   const LaunchConfig config = config_of_tiles(Stage::encode, "columns of a complex operand", extents, stream);
-  launch(expand_kernel, config, from, to, reads_along_k);
+  if (from.type == ElementType::float64) {
+    launch(expand_kernel<double>, config, from, static_cast<Two<double>*>(to), reads_along_k);
+  } else {
+    launch(expand_kernel<float>, config, from, static_cast<Two<float>*>(to), reads_along_k);
+  }
 }
 
 void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream) {

@@ -115,17 +115,18 @@ __device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p,
   std::uint64_t column[Words] = {};
 #pragma unroll 1
   for (int first = 0; first < count; first += kBatch) {
+    // No branch between the planes, so that all of them are read before the first one is needed.
     std::uint32_t residue[kBatch];
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
-      const int plane = min(first + i, count - 1);
-      residue[i] = __ldcs(source + plane * p.job.residues.plane_stride);
+      const std::uint32_t byte = __ldcs(source + min(first + i, count - 1) * p.job.residues.plane_stride);
+      residue[i] = first + i < count ? byte : 0u;
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
-      if (first + i >= count) break;
+      const std::uint32_t* own = weight + min(first + i, count - 1) * Words;
 #pragma unroll
-      for (int k = 0; k < Words; ++k) column[k] += std::uint64_t(residue[i]) * weight[(first + i) * Words + k];
+      for (int k = 0; k < Words; ++k) column[k] += std::uint64_t(residue[i]) * own[k];
     }
   }
   return crt_from_columns(column, p.product[prefix]);
