@@ -116,7 +116,8 @@ void accumulate(const Run& run, const Block& block, const Residues& sum, const R
     const auto words = [](const Residues& at) {
       return StridedMatrices{reinterpret_cast<char*>(at.data), ElementType::int32, 4 * at.pitch, 4, 4 * at.matrix_stride};
     };
-    launch_combine({{matrices, block.rows.count, block.columns.count}, words(sum), words(part), words(sum), 1, 1}, to.stream);
+    launch_combine({{matrices, block.rows.count, block.columns.count}, words(sum), words(part), words(sum), 1, 1}, to.stream,
+                   Stage::accumulate);
   });
 }
 

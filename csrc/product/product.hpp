@@ -1,4 +1,4 @@
-// A product of floating-point matrices, or of stacks of them, as a value: checked, wherever the matrices lie.
+// A product of matrices, or of stacks of them, as a value: checked, wherever the matrices lie.
 #pragma once
 
 #include <complex>

@@ -156,7 +156,7 @@ class Partial:
     def residue_bytes(self, count: int, rows: int, columns: int, /) -> int: ...
     def spare_planes(self, count: int, /) -> int: ...
     def encode(
-        self, x: Any, is_right: bool, shift: int, record: int, planes: int, verdict: int, stream: int, /
+        self, x: Any, is_right: bool, shift: int, record: int, planes: int, decision: int, stream: int, /
     ) -> None: ...
     def multiply(
         self,
@@ -169,7 +169,7 @@ class Partial:
         first_column: int,
         columns: int,
         out: int,
-        verdict: int,
+        decision: int,
         stream: int,
         /,
     ) -> None: ...
@@ -185,7 +185,7 @@ class Partial:
         out: Any,
         listed: int,
         counts: int,
-        verdict: int,
+        decision: int,
         stream: int,
         /,
     ) -> None: ...

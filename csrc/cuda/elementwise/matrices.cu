@@ -77,15 +77,15 @@ __global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices 
 template <class T>
 __device__ __forceinline__ T rounded_sum(const PartSum& of, std::int64_t* digit) {
   T result = 0;
-  bool has_real_diagonal = true;
+  bool is_settled = true;
   if (of.are_finite) {
-    has_real_diagonal = settle_sum<T, true>(of, result);
+    is_settled = settle_sum<T, true>(of, result);
   } else {
     result = special_sum<T>(of);
   }
   const unsigned lane = threadIdx.x % 32;
 #pragma unroll 1
-  for (unsigned open = __ballot_sync(0xffffffffu, !has_real_diagonal); open != 0; open &= open - 1) {
+  for (unsigned open = __ballot_sync(0xffffffffu, !is_settled); open != 0; open &= open - 1) {
     for (unsigned i = lane; i < kExactDigits; i += 32) digit[i] = 0;
     __syncwarp();
     if (lane == static_cast<unsigned>(__ffs(static_cast<int>(open))) - 1) result = exact_sum<T>(of, digit);
@@ -286,8 +286,8 @@ void launch_widen(const IntegerLines& from, char* to, cudaStream_t stream) {
   launch(widen_kernel, config, from, reinterpret_cast<std::int64_t*>(to));
 }
 
-void launch_combine(const IntegerMatrixSum& sum, cudaStream_t stream) {
-  launch(combine_kernel, config_of_entries(Stage::reconstruct, "integers with factors", sum.extents, stream), sum);
+void launch_combine(const IntegerMatrixSum& sum, cudaStream_t stream, Stage stage) {
+  launch(combine_kernel, config_of_entries(stage, "integers with factors", sum.extents, stream), sum);
 }
 
 void launch_mirror(const Mirrored& matrix, cudaStream_t stream) {

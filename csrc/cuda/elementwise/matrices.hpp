@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
+#include "cuda/launch.hpp"
 
 namespace ozfp4::cuda {
 
@@ -83,7 +84,7 @@ struct IntegerMatrixSum {
 };
 
 // alpha X + beta C modulo 2^w of the w bits of the result's type; where beta is 0 the addend is not read.
-void launch_combine(const IntegerMatrixSum& sum, cudaStream_t stream);
+void launch_combine(const IntegerMatrixSum& sum, cudaStream_t stream, Stage stage = Stage::reconstruct);
 
 // ---- Gram matrices ---------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ struct CudaLayout {
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts
   std::int64_t kept = 0;                      // KeptValues at out_pitch, of updates of "standard"
-  bool has_magnitudes = false;                // settle has room for them where the outputs were
+  bool has_magnitudes = false;                // chains have room for them where the outputs were
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
 
   bool is_without_planes() const { return way != Way::stages; }

@@ -1,4 +1,4 @@
-// Counts of the blocks of repair or settle, and the output of the last one: the report, the caller's count, and
+// Counts of the blocks of repair or chains, and the output of the last one: the report, the caller's count, and
 // counts that are zero again.
 #pragma once
 

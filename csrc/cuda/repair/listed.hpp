@@ -7,7 +7,7 @@
 
 namespace ozfp4::cuda {
 
-// The counts of one launch of repair, or of settle (cuda/standard); zero before reconstruct and after it.
+// The counts of one launch of repair, or of chains (cuda/standard); zero before reconstruct and after it.
 struct RepairCounts {
   unsigned long long listed;    // raised by reconstruct
   unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
@@ -15,14 +15,14 @@ struct RepairCounts {
   unsigned long long arrived;   // blocks of repair that are done
   // Parts of the masks of all lines (repair/masks.cuh) that warps have taken to make, and those that are made.
   unsigned long long masks_taken, masks_made;
-  // Counts of settle: parts of planes and tiles that blocks have taken, and those that are made; entries that become chains, and
+  // Counts of chains: parts of planes and tiles that blocks have taken, and those that are made; entries that become chains, and
   // those of them that are still to be made. Then tiles whose chains are taken, those whose spots are written, and how many spots
   // there are.
   unsigned long long parts_taken, parts_made, tiles_taken, tiles_made, chains, open;
   unsigned long long chain_tiles_taken, chain_tiles_made, spots;
 };
 
-// The sums over the launches of a turn, as repair leaves them; settle, which lists more than it repairs, the chains alone.
+// The sums over the launches of a turn, as repair leaves them; in "standard", whose list has more, the chains alone.
 struct RepairReport {
   unsigned long long listed, exact, disjoint;
 };

@@ -109,7 +109,8 @@ void consider(Choice& best, const Times& times, const DeviceResult& result, std:
 Choice choose_shape(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device) {
   Choice best;
   const std::size_t room = std::min(static_cast<std::size_t>(device.shared_bytes), room_of_code());
-  const auto with = [&](const Times& plain, const Times& certified) { return certifies ? certified : plain; };
+  // Eight limbs have the kernels that certify alone.
+  const auto with = [&](const Times& plain, const Times& certified) { return certifies || limbs == 8 ? certified : plain; };
   consider<Square64>(best, with({8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}), result, inner, device, room);
   consider<Square128>(best, with({14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}), result, inner, device, room);
   consider<Small128>(best, with({4.7, 6, 6, 3}, {13.5, 16, 8.5, 2}), result, inner, device, room);

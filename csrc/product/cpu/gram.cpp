@@ -22,9 +22,9 @@ struct Mirrored {
   bool is_complex, is_conjugated;
 };
 
-// Rows [first, last) left of column `first` from the columns above: the adjoint. `has_real_diagonal`: left of the diagonal.
+// Rows [first, last) left of column `first` from the columns above: the adjoint. `to_diagonal`: left of the diagonal.
 template <class T>
-void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool has_real_diagonal) {
+void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool to_diagonal) {
   const ResultMatrix& c = matrix.c;
   const auto copy = [&](std::int64_t row, std::int64_t column) {
     const char* from = c.data + column * c.row_stride + row * c.column_stride;
@@ -34,7 +34,7 @@ void mirror(const Mirrored& matrix, std::int64_t first, std::int64_t last, bool 
     const T imaginary = load<T>(from + sizeof(T));
     if constexpr (std::is_floating_point_v<T>) store(to + sizeof(T), matrix.is_conjugated ? conjugated(imaginary) : imaginary);
   };
-  const std::int64_t end_column = has_real_diagonal ? last : first;
+  const std::int64_t end_column = to_diagonal ? last : first;
   parallel_for(ceil_div(end_column, kSide), 4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t column = begin * kSide; column < std::min(end * kSide, end_column); column += kSide) {
       for (std::int64_t row = first; row < last; row += kSide) {

@@ -28,7 +28,7 @@ bool is_apart(const IntegerSum& integers) { return integers.has_factors() || int
 Key key_of(const IntegerSum& integers, const Options& options, int device) {
   const Product& p = integers.product;
   Key key;
-  add(key, device, device_generation(), options.has_stages, p.type_a.part, p.type_b.part, p.type.part, p.m, p.n, p.k);
+  add(key, 1, device, device_generation(), options.has_stages, p.type_a.part, p.type_b.part, p.type.part, p.m, p.n, p.k);
   add(key, p.a.row_stride, p.a.column_stride, p.b.column_stride, p.b.row_stride, p.c.row_stride, p.c.column_stride,
       offset_of(p.a.data), offset_of(p.b.data), offset_of(p.c.data));
   add(key, integers.bits(), is_apart(integers), integers.is_truth, integers.modulus, options.overflows != nullptr,

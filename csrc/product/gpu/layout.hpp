@@ -46,11 +46,11 @@ struct LaidOut {
   const GemmStep* steps = nullptr;     // see steps_on
   std::shared_ptr<const Plan> chosen;  // what is kept under the address of one that was passed holds it
   std::string fallback;                // why its unit is not the cheapest; empty: it is
-  bool has_real_diagonal = true;       // whether it may be kept: false where a verdict was missing and a graph is captured
+  bool may_be_kept = true;             // false where a verdict was missing and a graph is captured
 };
 
 // The large part of what is laid out, which others share: its plan. Null: it is not kept.
-inline const void* shared_part(const LaidOut& made) { return made.has_real_diagonal ? made.plan.get() : nullptr; }
+inline const void* shared_part(const LaidOut& made) { return made.may_be_kept ? made.plan.get() : nullptr; }
 
 // ---- What is kept ----
 
@@ -126,7 +126,7 @@ auto lay_out_trusted(const Device& device, const Chosen& chosen, Shaping how, cu
     const Trust trust = trust_without_planes(device, stream);
     how.direct = cuda::WithoutPlanes::never;
     if (trust != Trust::passed) made = lay_out(how);
-    made->has_real_diagonal = trust != Trust::unknown;
+    made->may_be_kept = trust != Trust::unknown;
   }
   made->steps = steps_on(device, *made->plan, stream);
   made->fallback = chosen.fallback;

@@ -289,7 +289,7 @@ Key key_of(const Product& p, const Options& options, int device) {
   const PreparedSides sides = sides_of(p);
   const std::ptrdiff_t Axis::* const second = second_step(p);
   Key key;
-  add(key, device, device_generation(), options.has_stages, options.accuracy, options.rounding, options.scheme,
+  add(key, 0, device, device_generation(), options.has_stages, options.accuracy, options.rounding, options.scheme,
       options.has_scheme, options.has_family, number_of(options.alphabet), number_of(options.family), options.bits,
       options.has_limit ? options.workspace_limit : 0, number_of(options.plan.get()));
   add(key, p.type.part, p.type_a.part, p.type_b.part, p.addend_part, p.type_a.is_complex, p.type_b.is_complex,

@@ -47,10 +47,10 @@ void check_part(Kind kind) {
   ExactSum sum;
   const T exact = exact_sum<T>(of, sum.digit);
   T fused = 0, halves = 0;
-  const bool has_real_diagonal = settle_sum<T, true>(of, fused);
-  report("with and without an instruction that fuses", has_real_diagonal == (settle_sum<T, false>(of, halves)));
-  left_open += !has_real_diagonal && of.is_safe;
-  if (!has_real_diagonal) return;
+  const bool is_settled = settle_sum<T, true>(of, fused);
+  report("with and without an instruction that fuses", is_settled == (settle_sum<T, false>(of, halves)));
+  left_open += !is_settled && of.is_safe;
+  if (!is_settled) return;
   report("settled", float_bits(fused) == float_bits(exact) && float_bits(halves) == float_bits(exact),
          std::to_string(static_cast<double>(fused)) + " for " + std::to_string(static_cast<double>(exact)));
 }

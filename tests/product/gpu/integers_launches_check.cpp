@@ -29,7 +29,7 @@ void launch_widen(const IntegerLines& from, char* to, cudaStream_t) {
   }
 }
 
-void launch_combine(const IntegerMatrixSum& sum, cudaStream_t) {
+void launch_combine(const IntegerMatrixSum& sum, cudaStream_t, Stage) {
   const auto& [matrices, rows, columns] = sum.extents;
   for (std::int64_t at = 0; at < matrices * rows * columns; ++at) {
     const std::int64_t matrix = at / (rows * columns), row = at / columns % rows, column = at % columns;

@@ -86,8 +86,8 @@ class Partial:
         self.shift, self.records = (
             torch.from_numpy(array).to(self.device) for array in (shared.shift, records)
         )
-        verdict = bytearray(struct.pack("ii", self.count, int(shared.is_certain)))
-        self.verdict = torch.frombuffer(verdict, dtype=torch.uint8).to(self.device)
+        decision = bytearray(struct.pack("ii", self.count, int(shared.is_certain)))
+        self.decision = torch.frombuffer(decision, dtype=torch.uint8).to(self.device)
         if not self.is_empty:
             self.planes_a = self._encode(self.a, False, 0)
             self.planes_b = self._encode(self.b, True, self.m)
@@ -97,7 +97,7 @@ class Partial:
         size = max(1, self.stages.plane_bytes(x.shape[int(is_right)]))
         planes = self.torch.empty(size, dtype=self.torch.uint8, device=self.device)
         scales = self._addresses(first)
-        self.stages.encode(x, is_right, *scales, planes.data_ptr(), self.verdict.data_ptr(), self._stream)
+        self.stages.encode(x, is_right, *scales, planes.data_ptr(), self.decision.data_ptr(), self._stream)
         return planes
 
     def _addresses(self, line: int) -> tuple[int, int]:
@@ -127,7 +127,7 @@ class Partial:
             if rows[1] and columns[1]:
                 self.stages.multiply(
                     self.planes_a.data_ptr(), self.m, *rows, self.planes_b.data_ptr(), self.n, *columns,
-                    target.data_ptr(), self.verdict.data_ptr(), self._stream,
+                    target.data_ptr(), self.decision.data_ptr(), self._stream,
                 )  # fmt: skip
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
@@ -143,7 +143,7 @@ class Partial:
             received.data_ptr(), pieces, self.bytes_of(rows[1], columns[1]),
             *self._addresses(rows[0]), *self._addresses(self.m + columns[0]), out,
             0 if listed is None else listed.data_ptr(), 0 if counts is None else counts.data_ptr(),
-            self.verdict.data_ptr(), self._stream,
+            self.decision.data_ptr(), self._stream,
         )  # fmt: skip
 
     def count_listed(self) -> int:
