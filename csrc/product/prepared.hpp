@@ -13,7 +13,7 @@
 
 namespace ozfp4::product {
 
-// Of a stack: extent and bytes from matrix to matrix along each axis, the outermost first.
+// A stack's extent and bytes from matrix to matrix along each axis, the outermost first.
 using StackOf = std::vector<std::pair<std::int64_t, std::ptrdiff_t>>;
 
 // op(X) as it stands in the row-major product, X or X^T of it, or a stack of such, and the real operand that becomes of each:

@@ -36,7 +36,7 @@ WIDE_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 94, 95, 103, 104, 109, 128, 150, 16
 COMPLEX_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 150)
 
 
-#: Of kinds that are neither of KINDS nor of LINES.
+#: These make kinds that are neither in KINDS nor in LINES.
 MAKERS = ((HARD, hard_operands), (STRUCTURED, structured_operands))
 
 

@@ -203,7 +203,7 @@ def prepare(cuda: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any)
     return status, lib.error(cuda)
 
 
-# Of what is converted as for the host one is enough (test_errors.py); all that is of devices.
+# All refusals that are of devices; one stands for those that the host converts in the same way (test_errors.py).
 REFUSED: list[tuple[Callable[..., Any], str, Any, str]] = [
     (call, "lda", 4, "lda: 4 is less than 5"),
     (call, "a", 260, "a: its address is not a multiple of 8"),

@@ -1,5 +1,5 @@
-// What a product on a GPU is refused for when it is made, with the reason, and that nothing right is refused: check_matmul. What
-// is forced in place of what the cost model chooses comes out as it was asked for, or is refused by name.
+// Refusals of products on a GPU by check_matmul, with their reasons; nothing right is refused. A forced kernel, tile or split
+// comes out as it was asked for, or is refused by name.
 #include <cstdint>
 #include <exception>
 #include <functional>

@@ -13,7 +13,7 @@ from ozfp4 import linalg
 from ozfp4.linalg import _systems
 from ozfp4.testing import assert_same_bits
 
-# Of a kind, a dtype and a library; the most are more than a thousand of each kind.
+# Systems for each kind, dtype and library; the nightly ones are more than a thousand of each kind.
 counts = pytest.mark.parametrize(
     "count", [12, pytest.param(60, marks=pytest.mark.slow), pytest.param(250, marks=pytest.mark.nightly)]
 )

@@ -23,7 +23,7 @@ def complex_products(products: Mapping[int, int], inert: int = 4) -> dict[int, i
 
 
 def by_bits_a_product(m: int, costs: Mapping[int, int]) -> tuple[float, int]:
-    """What sorts moduli by their bits a product, most first."""
+    """A key that sorts moduli by their bits a product, most first."""
     return -log2(m) / costs[m], -m
 
 

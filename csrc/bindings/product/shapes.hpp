@@ -227,7 +227,7 @@ product::Product product_of(const Given<Matrices, PreparedOperand>& given, const
   return p;
 }
 
-// Of C = X X^H, of X and its transpose, which is conjugated: whether X is `a`, and columns of a block at least.
+// For C = X X^H: whether X is `a`, the other operand being its adjoint, and the least columns of a block.
 using GivenGram = std::optional<std::pair<bool, std::int64_t>>;
 
 // The same with the types of the matrices. Throws a ValueError where the stacks do not broadcast.

@@ -39,7 +39,7 @@ GemmShape used(GemmShape shape, const CudaPlan& plan) {
 
 // ---- The choice --------------------------------------------------------------------------------------------------------
 
-// Of the ways that `direct` allows and that have kernels for the product; INFINITY of all others, the stages among them.
+// Times of the ways that `direct` allows and that have kernels for the product; INFINITY for all others and for the stages.
 OfWays times_without_planes(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu,
                             WithoutPlanes direct) {
   OfWays times{INFINITY, INFINITY, INFINITY, INFINITY};

@@ -324,7 +324,7 @@ void check_rounded(const std::string& name) {
     int exponent = 0;
     std::frexp(x, &exponent);
     const int shift = static_cast<int>(random_int(-10, 60)) - exponent;
-    // Of no bits below the point, or with some.
+    // Without bits below the point, or with some.
     const long double y = std::ldexp(static_cast<long double>(x), shift);
     good &= is_rounded(x, shift) == (y != std::nearbyint(y));
   }

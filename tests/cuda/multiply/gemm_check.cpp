@@ -30,7 +30,7 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-// What begins behind the last step.
+// The next unit begins behind the last step.
 void end_unit(Schedule& schedule) { schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size())); }
 
 enum class Kind { residues, horner, karatsuba, pairs, digits, words };

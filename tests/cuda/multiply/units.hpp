@@ -1,4 +1,4 @@
-// What a schedule stores for one entry, by the contract of cuda/multiply/schedule.hpp, and the plans whose schedules are checked.
+// The values that a schedule stores for one entry, by the contract of cuda/multiply/schedule.hpp, and the plans to check.
 #pragma once
 
 #include <cstdint>

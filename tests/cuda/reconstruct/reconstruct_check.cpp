@@ -173,7 +173,7 @@ bool has_right_offset(std::uint32_t inverse, std::uint32_t offset) {
   return product >= least && product - least < (std::uint64_t(51) << 32) / 100;
 }
 
-// What the bytes of an entry stand for, by definition: residues, or digits of which the last one is a signed byte.
+// The integer of an entry's bytes, by definition: from residues, or from digits of which the last one is a signed byte.
 class Numbers {
  public:
   Numbers(const Plan& plan, int count) : plan_(plan), count_(count), has_digits_(plan.scheme == Scheme::one) {
