@@ -1,4 +1,4 @@
-"""Test programs of others run as ever: Netlib's of the level-3 BLAS (tools/exec_suites.py has suites of Python packages)."""
+"""Test programs of others run as ever: Netlib's of the level-3 BLAS (tools/exec_suites.py has larger ones)."""
 
 from __future__ import annotations
 
