@@ -109,9 +109,10 @@ def prepare(
     """`stays`: the entries are not copied."""
 
 def choose(
-    asked: tuple[Any, ...], inner: int, precision: int, is_paired: bool, device: int, /
+    asked: tuple[Any, ...], shape: tuple[int, int, int, int], precision: int, is_paired: bool, device: int, /
 ) -> tuple[tuple[Any, ...] | None, int, str, str | None]:
-    """The arguments of make_plan (None: a plan was passed), the number of the kernel, why, and why not the cheapest."""
+    """The arguments of make_plan (None: a plan was passed), the number of the kernel, why, and why not the cheapest. `shape`: the
+    inner dimension of the real product, m and n (0: not known) and matrices."""
 
 def cheapest(asked: tuple[Any, ...], precision: int, inner: int, device: int, /) -> tuple[str, str]:
     """As ``_core.cheapest``."""

@@ -1,5 +1,6 @@
 // The models that choose (cuda/multiply/hopper/cost, cuda/layout/ways and what it asks) against what an H200 took,
-// benchmarks/choice.py's way of measuring: what they choose is within 5 % of the best, and no model is far off.
+// benchmarks/choice.py's way of measuring: what they choose is within 5 % of the best, and no model is far off. And which kernel
+// they choose on GPUs with tcgen05, of which nothing was measured.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "check.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/layout/ways.hpp"
+#include "cuda/multiply/registry.hpp"
 #include "cuda/thin/thin.hpp"
 #include "cuda/tiles/tiles.hpp"
 
@@ -141,15 +143,20 @@ void check_tiles() {
   }
 }
 
+CudaProduct product_of(int m, int k, int n, int matrices) {
+  CudaProduct product;
+  product.a = {nullptr, ElementType::float64, m, k, 8 * std::int64_t(k), 8, {}};
+  product.b = {nullptr, ElementType::float64, n, k, 8, 8 * std::int64_t(n), {}};
+  product.result.type = ElementType::float64;
+  product.result.rows = m, product.result.columns = n;
+  product.result.row_stride = 8 * std::int64_t(n), product.result.column_stride = 8;
+  if (matrices > 1) product.axes.push_back({matrices, 8 * std::int64_t(m) * k, 8 * std::int64_t(k) * n, 8 * std::int64_t(m) * n});
+  return product;
+}
+
 OfWays models_of(const Ways& measured) {
   const CudaPlan plan = plan_for(measured.k, measured.accuracy);
-  const std::int64_t m = measured.m, k = measured.k, n = measured.n;
-  CudaProduct product;
-  product.a = {nullptr, ElementType::float64, measured.m, measured.k, 8 * k, 8, {}};
-  product.b = {nullptr, ElementType::float64, measured.n, measured.k, 8, 8 * n, {}};
-  product.result.rows = measured.m, product.result.columns = measured.n;
-  product.result.row_stride = 8 * n, product.result.column_stride = 8;
-  if (measured.matrices > 1) product.axes.push_back({measured.matrices, 8 * m * k, 8 * k * n, 8 * m * n});
+  const CudaProduct product = product_of(measured.m, measured.k, measured.n, measured.matrices);
   const Turn turn = turn_at(product, longest_turns(product), 0);
   const bool certifies = measured.accuracy != Accuracy::scaled;
   const int count = h200().multiprocessors;
@@ -184,10 +191,85 @@ void check_ways() {
   report("models are near", errors[errors.size() * 9 / 10] < kFarOff, std::to_string(errors[errors.size() * 9 / 10]));
 }
 
+// ---- GPUs with tcgen05, modelled: by backend "auto", and by "fp4" ------------------------------------------------
+
+constexpr Gpu kB200{100, 148, 227 * 1024}, kB300{103, 160, 227 * 1024};
+
+struct Served {
+  int m, k, n, matrices;
+  Kernel b200, b300, b200_fp4, b300_fp4;
+};
+constexpr Kernel kSmall = Kernel::mma_bulk, kBytes = Kernel::tcgen05_bytes, kCodes = Kernel::tcgen05_fp4,
+                 kCodes96 = Kernel::tcgen05_fp4_96;
+constexpr Served kServed[] = {
+    {8, 8, 8, 1000, kSmall, kSmall, kSmall, kSmall},           {64, 64, 64, 1, kSmall, kSmall, kSmall, kSmall},
+    {64, 64, 64, 4096, kSmall, kSmall, kSmall, kSmall},        {100, 100, 100, 500, kSmall, kSmall, kSmall, kCodes96},
+    {128, 128, 128, 1024, kSmall, kSmall, kSmall, kCodes96},   {256, 256, 256, 1, kBytes, kSmall, kCodes, kCodes96},
+    {256, 256, 256, 256, kBytes, kCodes96, kCodes, kCodes96},  {512, 512, 512, 1, kBytes, kCodes96, kCodes, kCodes96},
+    {64, 65536, 64, 1, kSmall, kCodes96, kCodes, kCodes96},    {128, 16384, 128, 1, kBytes, kCodes96, kCodes, kCodes96},
+    {8192, 8192, 1, 1, kBytes, kCodes96, kCodes, kCodes96},    {4096, 64, 64, 1, kSmall, kSmall, kSmall, kCodes96},
+    {2048, 2048, 2048, 1, kBytes, kCodes96, kCodes, kCodes96}, {16384, 16384, 16384, 1, kBytes, kCodes96, kCodes, kCodes96},
+};
+
+// As product/gpu/device.cpp chooses, of all kernels, whatever this build holds.
+Kernel fastest(const Served& product, const std::vector<Alphabet>& alphabets, const Gpu& gpu) {
+  const ProductShape shape{product.k, product.m, product.n, product.matrices};
+  Kernel best = Kernel::hopper;
+  double least = INFINITY;
+  for (const Alphabet& alphabet : alphabets) {
+    const Plan plan = make_plan({Scheme::two, alphabet, "least", 53, product.k});
+    std::vector<Kernel> kernels;
+    for (const Kernel kernel : {kCodes96, kCodes, kBytes, kSmall, Kernel::mma_copy}) {
+      const KernelRow& row = row_of(kernel);
+      const bool takes = plan.alphabet.residue_is_limb() ? !row.has(kTakesCodes) : !row.has(kTakesUnsignedBytes);
+      if (takes && row.first_capability <= gpu.capability && gpu.capability <= row.last_capability) kernels.push_back(kernel);
+    }
+    order_by_clocks(kernels, plan, shape, gpu);
+    const double clocks = clocks_of(plan, kernels.front(), shape, gpu);
+    if (clocks < least) best = kernels.front(), least = clocks;
+  }
+  return best;
+}
+
+void check_served() {
+  const std::vector<Alphabet> all{Alphabet::int8, Alphabet::fp4}, codes{Alphabet::fp4};
+  for (const Served& product : kServed) {
+    const std::string name = std::to_string(product.matrices) + " of " + std::to_string(product.m) + " x " +
+                             std::to_string(product.k) + " x " + std::to_string(product.n) + ": ";
+    const auto check = [&](const char* on, const std::vector<Alphabet>& alphabets, const Gpu& gpu, Kernel expected) {
+      const Kernel found = fastest(product, alphabets, gpu);
+      report(on, found == expected, name + kernel_name(found));
+    };
+    check("B200", all, kB200, product.b200);
+    check("B300", all, kB300, product.b300);
+    check("B200, fp4", codes, kB200, product.b200_fp4);
+    check("B300, fp4", codes, kB300, product.b300_fp4);
+  }
+}
+
+// Whether tiles in one launch, which multiply by the instructions of warps, take less than the stages by this kernel.
+void check_way(const Served& product, const Gpu& gpu, Kernel kernel, bool by_tiles) {
+  const Alphabet& alphabet = takes_codes(kernel) ? Alphabet::fp4 : Alphabet::int8;
+  const CudaPlan plan = make_cuda_plan(make_plan({Scheme::two, alphabet, "least", 53, product.k}), product.k, kernel);
+  const OfWays times = model_times(plan, product_of(product.m, product.k, product.n, product.matrices), gpu);
+  report("tiles", (times.tiles < times.stages) == by_tiles, std::to_string(times.tiles) + ", " + std::to_string(times.stages));
+}
+
+void check_tcgen05_ways() {
+  const Served small{32, 32, 32, 4096, {}, {}, {}, {}}, short_k{2048, 64, 2048, 1, {}, {}, {}, {}};
+  check_way(small, kB200, kSmall, true);
+  check_way(small, kB300, kSmall, true);
+  check_way(short_k, h200(), Kernel::hopper, true);
+  check_way(short_k, kB200, kBytes, false);
+  check_way(short_k, kB300, kSmall, false);
+}
+
 }  // namespace
 
 int main() {
   check_tiles();
   check_ways();
+  check_served();
+  check_tcgen05_ways();
   return finish();
 }

@@ -175,7 +175,7 @@ py::dict describe(const DeviceFindings& found, const Options& options, int preci
     const Device own = current_device();
     reason = reason_on(own, options, precision, k);
     if (plan == nullptr) {
-      const Chosen chosen = choose(options, precision, k, complex_operands == 2, own, no_stream());
+      const Chosen chosen = choose(options, precision, {k}, complex_operands == 2, own, no_stream());
       plan = chosen.plan;
       fallback = chosen.fallback;
     }
@@ -321,16 +321,16 @@ py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
 // ---- What is chosen, and what is set ----
 
 // The plan that a product would take, as arguments of make_plan (None: the one that was passed), the number of the kernel, why,
-// and why it is not that of the cheapest unit (None: it is). `inner` is that of the real product.
-py::tuple choose_on(const py::tuple& asked, std::int64_t inner, int precision, bool is_paired, int device) {
+// and why it is not that of the cheapest unit (None: it is). `shape`: as cuda::ProductShape has it.
+py::tuple choose_on(const py::tuple& asked, const std::array<std::int64_t, 4>& shape, int precision, bool is_paired, int device) {
   const Options options = options_of(asked);
   const auto stream = reinterpret_cast<cudaStream_t>(Torch::get().stream_on(device));
-  const std::int64_t k = std::max<std::int64_t>(inner, 1);
+  const std::int64_t k = std::max<std::int64_t>(shape[0], 1);
   std::optional<Chosen> chosen;
   std::string reason;
   run_on(device, [&] {
     const Device own = current_device();
-    chosen = choose(options, precision, k, is_paired, own, stream);
+    chosen = choose(options, precision, {k, shape[1], shape[2], shape[3]}, is_paired, own, stream);
     reason = reason_on(own, options, precision, k);
   });
   return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*chosen->plan, k)),

@@ -5,6 +5,7 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/direct/direct.hpp"
+#include "cuda/multiply/cost.hpp"
 #include "cuda/thin/thin.hpp"
 #include "cuda/tiles/tiles.hpp"
 
@@ -25,6 +26,14 @@ constexpr double kEntries = 3.73, kFirstEntries = 0.93, kReadAgain = 1.93, kLine
 constexpr double kCertifiedEntries = 0.6, kCertifiedLines = 400, kCertifiedResults = 0.9;
 constexpr std::int32_t kLongestAtOnce = 8192;  // K of scale and encode in one launch
 constexpr double kBytesOfFit = 8 + 15;         // of an entry, read and written
+
+// What tiles take more where the instructions of warps, by which they multiply all pairs of limbs, are slower than on an H200.
+double microseconds_of_slower_tiles(int limbs, const Turn& turn, const Gpu& gpu) {
+  const double products =
+      static_cast<double>(turn.result.stack.count()) * turn.result.rows * turn.result.columns * turn.a.inner * limbs * limbs;
+  const double clocks = products / gpu.multiprocessors * (1 / mma_sync::byte_rate(gpu.capability) - 1 / mma_sync::byte_rate(90));
+  return clocks / kClocks;
+}
 
 // The part of the schedule that multiply does for random operands: their norms are below the bound by some bits, and certified
 // products have moduli to spare for others.
@@ -64,6 +73,8 @@ OfWays times_without_planes(const CudaPlan& plan, const CudaProduct& product, co
     const TileDevice device{gpu.multiprocessors, gpu.shared_bytes};
     times.tiles = microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies, device) +
                   (certifies ? chain_microseconds(turn, true) : 0);
+    // Other devices lose as much in the stages.
+    if (gpu.has_tcgen05()) times.tiles += microseconds_of_slower_tiles(plan.tile_limbs, turn, gpu);
   }
   return times;
 }
@@ -87,8 +98,9 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
   GemmShape shape = gemm_shape(schedule, turn.a.outer, std::max(turn.b.outer / width, 1), std::max(turn.a.inner / width, 1),
                                std::max<std::int64_t>(matrices, 1), true, gpu);
   shape = used(shape, plan);
-  // The kernel of the device that the ways were measured on.
-  const double multiply = choose_tile(shape, Kernel::hopper, schedule.element, gpu, {}).predicted_clocks / kClocks;
+  // Else the kernel of the device that the ways were measured on.
+  const Kernel kernel = gpu.has_tcgen05() ? plan.kernel : Kernel::hopper;
+  const double multiply = choose_tile(shape, kernel, schedule.element, gpu, {}).predicted_clocks / kClocks;
 
   const bool certifies = plan.promise.certifies();
   // Each entry of a complex B stands twice in the real one.
@@ -105,6 +117,22 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
                                            kCertifiedResults * results + chain_microseconds(turn, false)
                                      : 0;
   return kLaunches + (plan.plan.is_complex ? kComplexLaunches : 0) + of_entries + multiply + of_results + certified;
+}
+
+double clocks_of(const Plan& plan, Kernel kernel, const ProductShape& shape, const Gpu& gpu) {
+  const auto within = [](std::int64_t extent) {  // larger ones differ by factors that all kernels have
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(extent, 1, 1 << 16));
+  };
+  const std::int32_t k = within(shape.inner / plan.width());
+  const Schedule schedule = make_schedule(plan, element_of(plan, kernel), k);
+  const GemmShape work = gemm_shape(schedule, within(shape.m), within(shape.n), k, within(shape.matrices), true, gpu);
+  return choose_tile(work, kernel, schedule.element, gpu).predicted_clocks;
+}
+
+void order_by_clocks(std::vector<Kernel>& kernels, const Plan& plan, const ProductShape& shape, const Gpu& gpu) {
+  if (!shape.decides_on(gpu)) return;
+  const auto clocks = [&](Kernel kernel) { return clocks_of(plan, kernel, shape, gpu); };
+  std::stable_sort(kernels.begin(), kernels.end(), [&](Kernel x, Kernel y) { return clocks(x) < clocks(y); });
 }
 
 ReconstructJob views_of(const Turn& turn) {

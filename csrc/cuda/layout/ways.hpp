@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
@@ -33,14 +34,29 @@ Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn,
              const OfWays& factors);
 
 // The time of the stages: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ
-// from it as in the ways without planes. The turn of a complex plan is of the real product, without parts. Precondition: as
-// make_layout.
+// from it as in the ways without planes, but for multiply on those with tcgen05, which is that of the plan's kernel. The turn of
+// a complex plan is of the real product, without parts. Precondition: as make_layout.
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu);
 
 // The part of that, and of certified products tile by tile, for entries without a certificate, normal(0, 1) operands: lines of
 // fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is the
 // same.
 double chain_microseconds(const Turn& turn, bool by_tiles);
+
+// A stack of products: the inner dimension of the real product, and rows and columns, of which a complex entry is one.
+struct ProductShape {
+  std::int64_t inner = 1, m = 0, n = 0, matrices = 1;  // m = 0: all but `inner` is not known
+
+  // Whether kernels are compared by it. Those of tcgen05 have tiles of 256 x 256, others small ones; on devices without it the
+  // order of find_kernel is that of every shape, and the models of different kernels were not fitted beside each other.
+  bool decides_on(const Gpu& gpu) const { return m > 0 && gpu.has_tcgen05(); }
+};
+
+// Clocks of multiply by the kernel's model.
+double clocks_of(const Plan& plan, Kernel kernel, const ProductShape& shape, const Gpu& gpu);
+
+// Kernels that multiply planes of the plan, the fastest first where the shape decides.
+void order_by_clocks(std::vector<Kernel>& kernels, const Plan& plan, const ProductShape& shape, const Gpu& gpu);
 
 // A turn as the kernels without planes take it.
 ReconstructJob views_of(const Turn& turn);

@@ -119,6 +119,8 @@ struct Gpu {
   int capability = 90;  // 10 * major + minor
   int multiprocessors = 132;
   int shared_bytes = 227 * 1024;  // that a block may have
+
+  bool has_tcgen05() const { return capability / 10 == 10; }
 };
 // A device of this process. Throws std::runtime_error where there is none.
 inline Gpu gpu_of(int device) {
@@ -151,8 +153,9 @@ Element element_of(const Plan& plan, Kernel kernel);
 // nullptr where this build holds the kernel and it multiplies these elements on such a GPU, else the reason.
 OZFP4_CUDA_EXPORT const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu);
 
-// The fastest kernel for these elements on this GPU; false when there is none. Never a stand-in. `residues`: steps store
-// nothing but residues.
+// The kernels for these elements on this GPU, the fastest for large products first, and that one; false when there is none.
+// Never a stand-in. `residues`: steps store nothing but residues.
+std::vector<Kernel> find_kernels(Element element, const Gpu& gpu, bool residues);
 OZFP4_CUDA_EXPORT bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel);
 
 // The compute capabilities that this build holds machine code or PTX for, in ascending order; ends with 0.

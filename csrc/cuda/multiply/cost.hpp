@@ -42,8 +42,10 @@ namespace hopper {
 double clocks(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu);
 }
 namespace mma_sync {
+// Multiply-adds of bytes, a clock and multiprocessor.
+double byte_rate(int capability);
 double clocks(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu);
-}
+}  // namespace mma_sync
 namespace tcgen05 {
 double clocks(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu);
 }

@@ -128,14 +128,20 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
                                                   : "this build holds no code of the kernel for the GPU's compute capability";
 }
 
-bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel) {
-  for (const Kernel candidate : {Kernel::hopper, Kernel::tcgen05_fp4_96, Kernel::tcgen05_fp4, Kernel::tcgen05_bytes,
-                                 Kernel::mma_fp4, Kernel::mma_bulk, Kernel::mma_copy}) {
-    if (find_kernel_error(candidate, element, gpu) != nullptr || (!residues && stores_residues_only(candidate))) continue;
-    *kernel = candidate;
-    return true;
+std::vector<Kernel> find_kernels(Element element, const Gpu& gpu, bool residues) {
+  std::vector<Kernel> found;
+  for (const Kernel kernel : {Kernel::hopper, Kernel::tcgen05_fp4_96, Kernel::tcgen05_fp4, Kernel::tcgen05_bytes, Kernel::mma_fp4,
+                              Kernel::mma_bulk, Kernel::mma_copy}) {
+    const bool is_taken = find_kernel_error(kernel, element, gpu) == nullptr && (residues || !stores_residues_only(kernel));
+    if (is_taken) found.push_back(kernel);
   }
-  return false;
+  return found;
+}
+
+bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel) {
+  const std::vector<Kernel> found = find_kernels(element, gpu, residues);
+  if (!found.empty()) *kernel = found.front();
+  return !found.empty();
 }
 
 const int* held_capabilities() {

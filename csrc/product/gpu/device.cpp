@@ -1,7 +1,10 @@
 #include "product/gpu/device.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/multiply/contract.hpp"
@@ -17,11 +20,6 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-bool takes(const Device& device, Kernel kernel, Element element, bool residues) {
-  return find_kernel_error(kernel, element, device.gpu) == nullptr && !row_of(kernel).has(kIsStandIn) &&
-         (residues || !stores_residues_only(kernel));
-}
-
 // INT8 is 1, and FP4 what csrc/plan/choice.hpp says.
 std::vector<UnitRate> typical_units(const Device& device, Scheme scheme) {
   Kernel codes = Kernel::hopper, bytes = Kernel::hopper;
@@ -32,10 +30,23 @@ std::vector<UnitRate> typical_units(const Device& device, Scheme scheme) {
   return {{&Alphabet::int8, 1.0}, {&Alphabet::fp4, fp4_rate(has_codes, has_tcgen05, has_tcgen05_bytes)}};
 }
 
+// The time of an alphabet's unit over the models', up to a factor that all units of the device have.
+double over_model(const Device& device, Scheme scheme, const Alphabet& alphabet) {
+  const std::vector<UnitRate> typical = typical_units(device, scheme), found = device_units(device, scheme);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].alphabet == &alphabet) return typical[i].rate / found[i].rate;
+  }
+  return 1;
+}
+
+std::string small_tiles(const Alphabet& cheapest) {
+  return std::string("backend: '") + cheapest.name + "' has no small tiles, which are faster here by the kernels' models";
+}
+
 // The first kernel that can be trusted; else none, and `failures` says why.
-std::optional<cuda::Kernel> serving(const Device& device, const Plan& plan, cudaStream_t stream, std::string& failures) {
+std::optional<cuda::Kernel> serving(const Device& device, const Plan& plan, const std::vector<cuda::Kernel>& kernels,
+                                    cudaStream_t stream, std::string& failures) {
   failures.clear();
-  const std::vector<cuda::Kernel> kernels = kernels_for(device, plan);
   for (const cuda::Kernel kernel : kernels) {
     const GpuKernel own{device, true, kernel, element_of(plan, kernel)};
     const Verdict& verdict = verdict_of(own, stream);
@@ -64,22 +75,14 @@ bool is_captured(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-std::vector<Kernel> kernels_for(const Device& device, const Plan& plan) {
-  const bool residues = plan.scheme == Scheme::two;
-  std::vector<Element> elements;
-  if (!plan.alphabet.residue_is_limb()) elements = {Element::e2m1, Element::s8};
-  if (elements.empty()) elements = {residues ? Element::u8 : Element::s8};
-  std::vector<Kernel> found;
-  for (const Element element : elements) {
-    Kernel best = Kernel::hopper;
-    const std::size_t first = found.size();
-    const bool has_best = find_kernel(element, device.gpu, residues, &best);
-    for (int i = 0; i < kKernelCount; ++i) {
-      const auto kernel = static_cast<Kernel>(i);
-      if (!takes(device, kernel, element, residues)) continue;
-      found.insert(has_best && kernel == best ? found.begin() + static_cast<std::ptrdiff_t>(first) : found.end(), kernel);
-    }
+std::vector<Kernel> kernels_for(const Device& device, const Plan& plan, const ProductShape& shape) {
+  const bool residues = plan.scheme == Scheme::two, is_limb = plan.alphabet.residue_is_limb();
+  std::vector<Kernel> found = find_kernels(!is_limb ? Element::e2m1 : residues ? Element::u8 : Element::s8, device.gpu, residues);
+  if (!is_limb) {
+    const std::vector<Kernel> of_bytes = find_kernels(Element::s8, device.gpu, residues);
+    found.insert(found.end(), of_bytes.begin(), of_bytes.end());
   }
+  order_by_clocks(found, plan, shape, device.gpu);
   return found;
 }
 
@@ -100,32 +103,60 @@ Trust trust_without_planes(const Device& device, cudaStream_t stream) {
   return verdict_of(own, stream).is_passed ? Trust::passed : Trust::failed;
 }
 
-Chosen choose(const Options& options, int precision, std::int64_t inner, bool is_paired, const Device& device,
+Chosen choose(const Options& options, int precision, const ProductShape& shape, bool is_paired, const Device& device,
               cudaStream_t stream) {
   const std::vector<UnitRate> units = device_units(device, options.scheme);
   const std::optional<cuda::Kernel> forced = forced_on_devices().kernel;
-  std::string fallback, failures;
-  for (const Alphabet* alphabet : alphabets_for(options, precision, inner, units)) {
+  const auto plan_of = [&](const Alphabet* alphabet) {
     Options own = options;
     if (own.plan == nullptr) own.alphabet = alphabet;
-    const std::shared_ptr<const Plan> plan = plan_for(own, precision, inner, is_paired, units);
+    return plan_for(own, precision, shape.inner, is_paired, units);
+  };
+  std::vector<const Alphabet*> alphabets = alphabets_for(options, precision, shape.inner, units);
+  const Alphabet* const cheapest = alphabets.front();
+  if (!forced && shape.decides_on(device.gpu) && alphabets.size() > 1) {
+    std::vector<std::pair<double, const Alphabet*>> timed;
+    for (const Alphabet* alphabet : alphabets) {
+      const std::shared_ptr<const Plan> plan = plan_of(alphabet);
+      const std::vector<cuda::Kernel> kernels = kernels_for(device, *plan, shape);
+      const double clocks = kernels.empty() ? INFINITY : clocks_of(*plan, kernels.front(), shape, device.gpu);
+      timed.emplace_back(clocks * over_model(device, options.scheme, *alphabet), alphabet);
+    }
+    std::stable_sort(timed.begin(), timed.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::transform(timed.begin(), timed.end(), alphabets.begin(), [](const auto& each) { return each.second; });
+  }
+  std::string fallback, failures;
+  for (const Alphabet* alphabet : alphabets) {
+    const std::shared_ptr<const Plan> plan = plan_of(alphabet);
     if (plan->alphabet.entry == PlaneEntry::fp64) {
       refuse_option("backend", "'fp64' has no GPU kernel; 'fp4' and 'int8' have");
     }
     if (forced) return {plan, *forced};
-    if (const std::optional<cuda::Kernel> kernel = serving(device, *plan, stream, failures)) return {plan, *kernel, fallback};
+    const std::vector<cuda::Kernel> kernels = kernels_for(device, *plan, shape);
+    if (const std::optional<cuda::Kernel> kernel = serving(device, *plan, kernels, stream, failures)) {
+      if (fallback.empty() && alphabet != cheapest) fallback = small_tiles(*cheapest);
+      return {plan, *kernel, fallback};
+    }
     if (fallback.empty()) fallback = "backend: " + failures;
   }
   refuse(Fault::no_device, fallback + "; no other backend is left on cuda:" + std::to_string(device.index));
 }
 
-void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, cudaStream_t stream) {
-  if (forced_on_devices().kernel) return;
-  const GpuKernel own{device, true, kernel, element_of(plan, kernel)};
+cuda::Kernel serving_prepared(const Device& device, const Plan& plan, cuda::Kernel kernel, const ProductShape& shape,
+                              cudaStream_t stream) {
+  if (forced_on_devices().kernel) return kernel;
+  const Element element = element_of(plan, kernel);
+  const GpuKernel own{device, true, kernel, element};
   const Verdict& verdict = verdict_of(own, stream);
-  if (verdict.is_passed) return;
-  refuse(Fault::no_device, "prepared operand: " + own.full_name() +
-                               ", the kernel of its planes, failed its self-test: " + verdict.reason + "; prepare it anew");
+  if (!verdict.is_passed) {
+    refuse(Fault::no_device, "prepared operand: " + own.full_name() +
+                                 ", the kernel of its planes, failed its self-test: " + verdict.reason + "; prepare it anew");
+  }
+  if (!shape.decides_on(device.gpu)) return kernel;
+  for (const cuda::Kernel other : kernels_for(device, plan, shape)) {
+    if (element_of(plan, other) == element && verdict_of({device, true, other, element}, stream).is_passed) return other;
+  }
+  return kernel;
 }
 
 std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner) {

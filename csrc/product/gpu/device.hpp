@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/layout/ways.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/runtime/export.hpp"
 #include "plan/choice.hpp"
@@ -35,7 +36,7 @@ inline cudaStream_t no_stream() { return cudaStreamPerThread; }
 std::vector<UnitRate> device_units(const Device& device, Scheme scheme);
 
 // Kernels that multiply the planes of a plan, best first.
-std::vector<cuda::Kernel> kernels_for(const Device& device, const Plan& plan);
+std::vector<cuda::Kernel> kernels_for(const Device& device, const Plan& plan, const cuda::ProductShape& shape = {});
 
 // Whether the kernels for small and thin products, without planes, passed their self-test on the current device, which is this
 // one: their first use runs it (product/trust/gpu). Unknown where it would be run while `stream` is captured.
@@ -47,16 +48,18 @@ Trust trust_without_planes(const Device& device, cudaStream_t stream);
 struct Chosen {
   std::shared_ptr<const Plan> plan;
   cuda::Kernel kernel;
-  std::string fallback{};  // why it is not that of the cheapest unit; empty: it is
+  std::string fallback{};  // why it is not that of the cheapest unit for large products; empty: it is
 };
 
-// The cheapest that can be trusted, for an inner dimension of the real product; `is_paired`: that of two complex operands. Throws
-// Refusal Fault::no_device where no kernel of this build passes its test on the device.
-OZFP4_CUDA_EXPORT Chosen choose(const Options& options, int precision, std::int64_t inner, bool is_paired, const Device& device,
-                                cudaStream_t stream);
+// The cheapest that can be trusted; `is_paired`: of two complex operands. Throws Refusal Fault::no_device where no kernel of this
+// build passes its test on the device.
+OZFP4_CUDA_EXPORT Chosen choose(const Options& options, int precision, const cuda::ProductShape& shape, bool is_paired,
+                                const Device& device, cudaStream_t stream);
 
-// Checks that the kernel of prepared planes may serve still. Throws Refusal Fault::no_device where its test failed.
-void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, cudaStream_t stream);
+// The kernel that multiplies prepared planes: theirs, or a faster one for the shape that takes the same. Throws Refusal
+// Fault::no_device where the test of theirs failed.
+cuda::Kernel serving_prepared(const Device& device, const Plan& plan, cuda::Kernel kernel, const cuda::ProductShape& shape,
+                              cudaStream_t stream);
 
 // Why a product is made by the plan of the cheapest unit: what was asked for, or products and rates of each.
 OZFP4_CUDA_EXPORT std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner);

@@ -278,7 +278,7 @@ std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Op
     const Device device = current_device();
     const bool is_paired = own.type.is_complex && !own.is_for_real;
     const Chosen chosen =
-        choose(options, own.precision, std::max<std::int64_t>(own.inner, 1), is_paired, device, stream_of(place));
+        choose(options, own.precision, {std::max<std::int64_t>(own.inner, 1)}, is_paired, device, stream_of(place));
     const auto about = std::make_shared<DevicePrepared>();
     static_cast<Prepared&>(*about) = {own.type, own.is_left, own.is_row_major, rows, columns, chosen.plan, options.accuracy};
     about->device = device.index;

@@ -59,7 +59,7 @@ GramProblem with_blocks(const Product& gram, const std::optional<KeptLines>& kep
 // The planes of A, where they may be kept for all blocks.
 std::optional<KeptLines> lines_of(const Product& gram, const Options& options, const Device& device, cudaStream_t stream) {
   if (gram.type.is_complex || options.has_limit || !gram.reads() || !gram.axes.empty()) return std::nullopt;
-  return KeptLines::of(gram, options, choose(options, gram.type.precision(), gram.k, false, device, stream), device);
+  return KeptLines::of(gram, options, choose(options, gram.type.precision(), {gram.k}, false, device, stream), device);
 }
 
 // Every line of the operand is one of the rows of the first block.

@@ -177,7 +177,8 @@ std::shared_ptr<const DeviceProblem> find_problem(const IntegerSum& integers, co
   const Device device = current_device();
   return kept_or_made<DeviceProblem>(key_of(integers, options, device.index), [&] {
     const Options own = is_of_bytes(options) ? options : integer_plan_options(options, integers.bits());
-    const Chosen chosen = choose(own, 53, integers.product.k, false, device, stream);
+    const Product& p = integers.product;
+    const Chosen chosen = choose(own, 53, {p.k, p.m, p.n, p.count()}, false, device, stream);
     return lay_out_trusted(
         device, chosen, shaping_on(device.index, options, may_go_direct(options)), stream,
         [&](const Shaping& how) { return lay_out(integers, options, chosen.plan, chosen.kernel, device.gpu, how); });

@@ -325,10 +325,10 @@ std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const 
   const Device device = current_device();
   return kept_or_made<DeviceProblem>(key_of(product, options, device.index), [&] {
     const DevicePrepared* prepared = sides_of(product).any();
-    if (prepared != nullptr) check_serving(device, *prepared->plan, prepared->kernel, stream);
+    const ProductShape shape{inner_of(product), product.m, product.n, product.count()};
     const Chosen chosen = prepared != nullptr
-                              ? Chosen{prepared->plan, prepared->kernel}
-                              : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
+                              ? Chosen{prepared->plan, serving_prepared(device, *prepared->plan, prepared->kernel, shape, stream)}
+                              : choose(options, product.type.precision(), shape, is_paired(product), device, stream);
     return lay_out_trusted(
         device, chosen, shaping_on(device.index, options, may_be_direct(product, options)), stream,
         [&](const Shaping& how) { return lay_out(product, options, chosen.plan, chosen.kernel, device.gpu, how); });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -123,14 +124,23 @@ def decide(request: MatmulRequest) -> Decision:
     shape, is_paired = request.shape, are_paired(request)
     check_extents(shape.m, shape.n, shape.k)
     inner = shape.k * (2 if is_paired else 1)
-    return choose(request.asked, inner, request.single, is_paired, request.a.device)
+    extents = (shape.m, shape.n, math.prod(shape.stack))
+    return choose(request.asked, inner, request.single, is_paired, request.a.device, extents)
 
 
-def choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
-    """The decision about products of an inner dimension, that of their real form. Raises as :func:`decide`."""
+def choose(
+    asked: Options,
+    inner: int,
+    single: bool,
+    is_paired: bool,
+    device: Any,
+    extents: tuple[int, int, int] = (0, 0, 1),
+) -> Decision:
+    """The decision about products of an inner dimension, that of their real form, and of m, n (0: not known) and a number of
+    matrices. Raises as :func:`decide`."""
     check_backend(asked, device)
     chosen, kernel, reason, fallback = ready(device).choose(
-        asked, inner, precision(single), is_paired, device.index
+        asked, (inner, *extents), precision(single), is_paired, device.index
     )
     return Decision(plan_of(asked, chosen), kernel, reason, fallback)
 

@@ -10,7 +10,8 @@ namespace ozfp4::cuda::mma_sync {
 namespace {
 
 // Rates of one multiprocessor, dense. sm_90 was fitted on an H200; the others are the manufacturer's peak over clock and
-// multiprocessors and were not run.
+// multiprocessors and were not run. That of sm_100 is assumed: B200's peak is tcgen05's. sm_103 has 150 TOPS of 160
+// multiprocessors left.
 struct Rates {
   double byte_macs, fp4_macs;  // entries a clock
   double l2_bytes;             // a clock
@@ -20,6 +21,7 @@ Rates rates_of(int capability) {
   if (capability == 80) return {2048, 2048, 40};
   if (capability < 90) return {1024, 1024, 24};
   if (capability < 100) return {2540, 2540, 48};
+  if (capability == 103) return {256, 256, 48};
   if (capability < 120) return {1024, 1024, 48};
   return {1024, 2048, 24};
 }
@@ -48,6 +50,8 @@ double shared_clocks(const WarpShape& tile, bool copies) {
 }
 
 }  // namespace
+
+double byte_rate(int capability) { return rates_of(capability).byte_macs; }
 
 double clocks(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu) {
   const WarpShape& tile = kShapes[static_cast<int>(choice.shape)];
