@@ -23,8 +23,10 @@ constexpr double kStepClocks = 680;  // between K loops
 // Tiles of 256 x 192 take more of them, as their ring has three stages, and less where they hold all of a K loop: the next one's
 // operands are there when a tile is folded.
 constexpr double kShortRingClocks = 760, kWholeRingClocks = -1340;
-constexpr double kFoldClocksPerEntry = 0.05;
-constexpr double kLoneConsumer = 1.9;          // times that where one warpgroup folds alone
+// Two warpgroups that multiply one after the other, see AllSteps: what they save for each step.
+constexpr double kAlternatingClocks = -600;
+constexpr double kFoldClocksPerEntry = 0.05, kWideFoldClocksPerEntry = 0.04;  // the second for tiles of 128 x 256
+constexpr double kLoneConsumer = 1.9;                                         // times that where one warpgroup folds alone
 constexpr double kTurnClocks = 680;            // between the K loops of two warpgroups that take turns
 constexpr double kTurnCost = 0.95;             // times their loops
 constexpr double kLaunchClocks = 6000;         // launch, first loads, last store
@@ -47,10 +49,14 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
   const double load = (a_rows + b_rows) * kRowClocks + (rows - a_rows - b_rows) * kEmptyRowClocks;
   const int ring = stage_count(tile.m, tile.n), resident = resident_blocks(tile.m, tile.n);
   const bool turns = takes_turns(tile.m, tile.n);
-  const double fold = entries * kFoldClocksPerEntry * (tile.m >= 128 && !turns ? 1 : kLoneConsumer);
+  const bool may_alternate = alternates(tile.m, tile.n);
+  const double fold =
+      entries * (may_alternate ? kWideFoldClocksPerEntry : kFoldClocksPerEntry) * (tile.m >= 128 && !turns ? 1 : kLoneConsumer);
   const double stream = work.blocks * work.steps * std::max(multiply, load);
   const double alone = work.blocks * work.steps * std::max({multiply, load, kLatency / ring});  // without neighbours
-  const double wide = tile.m <= 128 ? 0 : work.blocks > ring ? kShortRingClocks : kWholeRingClocks;
+  const double wide = tile.m > 128                           ? work.blocks > ring ? kShortRingClocks : kWholeRingClocks
+                      : may_alternate && work.blocks <= ring ? kAlternatingClocks
+                                                             : 0;
   const double rest = work.steps * (kStepClocks + wide) + work.folds * fold;
   const std::int64_t tiles_each = ceil_div(work.tiles, gpu.multiprocessors);
   const auto rounds = static_cast<double>(tiles_each);

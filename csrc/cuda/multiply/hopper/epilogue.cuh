@@ -65,6 +65,7 @@ struct Epilogue {
   }
 
   // acc mod m of all accumulators into the staging boxes.
+  template <bool kKeeps>
   __device__ __forceinline__ void stage(const Fold& f) const {
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const std::uint32_t row = 16 * warp + lane / 4, pair = 2 * (lane % 4);
@@ -76,10 +77,12 @@ struct Epilogue {
       // The rows of the two halves differ by 8, so their swizzle is the same.
       const std::uint32_t at =
           staging + pair + swizzled_chunk<C::kBoxColumns>(row, column / 16) + (box * C::kBoxBytes + column % 16);
+      if constexpr (!kKeeps) to_residue_words<C::kSigned, 4>(&acc[slab][4 * j], f);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const std::uint32_t left = residue_word<C::kSigned>(acc[slab][4 * j + 2 * half], f);
-        const std::uint32_t right = residue_word<C::kSigned>(acc[slab][4 * j + 2 * half + 1], f);
+        std::uint32_t left = static_cast<std::uint32_t>(acc[slab][4 * j + 2 * half]);
+        std::uint32_t right = static_cast<std::uint32_t>(acc[slab][4 * j + 2 * half + 1]);
+        if constexpr (kKeeps) left = residue_word<C::kSigned>(left, f), right = residue_word<C::kSigned>(right, f);
         const std::uint32_t bytes = __byte_perm(left, right, 0x3240);
         asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + half * 8 * C::kBoxColumns), "h"(static_cast<std::uint16_t>(bytes))
                      : "memory");
@@ -87,13 +90,13 @@ struct Epilogue {
     }
   }
 
-  __device__ __forceinline__ void store_bytes(const Fold& f) const {
+  __device__ __forceinline__ void store_bytes(const Fold& f, bool keeps) const {
     if (to.row >= p.m) return;  // the whole warpgroup may lie below the last row
     const bool is_storer = threadIdx.x % 128 == 0;
     if (is_storer) wait_stores_read();  // the previous tile has left the staging boxes
     __syncwarp();
     named_sync(1 + group, 128);
-    stage(f);
+    keeps ? stage<true>(f) : stage<false>(f);
     publish_to_copy_engine();
     named_sync(1 + group, 128);
     if (is_storer) {

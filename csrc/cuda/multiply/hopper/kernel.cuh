@@ -54,14 +54,14 @@ struct Consumer {
 
   __device__ __forceinline__ void run(const TileLoop& tiles) {
     if (tiles.first >= tiles.count) return;
-    std::conditional_t<C::kTurns, EverySecondTile, AllSteps> next(p, tiles, group);
+    std::conditional_t<C::kTurns, EverySecondTile, AllSteps<C::kAlternatingBlocks>> next(p, tiles, group);
+    if (next.hands_over_first()) next.hand_over();
     GemmStep next_step = read_step(p, next.step());
     bool has_value = false;
     while (next.exists()) {
       const Tile tile = next.tile();
       const GemmStep step = next_step;
       const int count = block_range(step.k_begin, step.k_end, divide(tile.matrix, p.batches), p.blocks_per_split).count;
-      const bool hands_over = next.hands_over();
       next.begin(ring);
       if (count > 0) {
         pin(acc);
@@ -81,16 +81,17 @@ struct Consumer {
           previous = ring.stage;
           ring.advance();
         }
-        if (hands_over) next.hand_over();
+        if (next.hands_over()) next.hand_over();
         wait_multiply<0>();
         pin(acc);
         release(previous);
         has_value = true;
-      } else if (hands_over) {
-        next.hand_over();
+      } else {
+        if (!C::kTurns) next.advance(p, tiles);
+        if (next.hands_over()) next.hand_over();
       }
       if (C::kTurns || count == 0) {
-        next.advance(p, tiles);
+        if (C::kTurns) next.advance(p, tiles);
         next_step = read_step(p, next.step());
       }
       if (step.action == Action::carry_on) continue;
@@ -103,6 +104,11 @@ struct Consumer {
     if (threadIdx.x % 128 == 0) wait_stores_done();
   }
 };
+
+// The tiles of this block. Called where they are walked: kept from before, the count takes a register too many.
+__device__ __forceinline__ TileLoop tile_loop(const MultiplyParams& p) {
+  return {blockIdx.x, gridDim.x, count_units(p) * p.order.per_unit.constants.modulus};
+}
 
 // ---- Kernel --------------------------------------------------------------------------------------------------------
 
@@ -126,17 +132,16 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocks) gemm_kernel(const __g
   __syncthreads();
   wait_for_previous_kernel();
 
-  const TileLoop tiles = {blockIdx.x, gridDim.x, count_units(p) * p.order.per_unit.constants.modulus};
-
   if (warp < 4) {
     if (C::kMovesRegisters) give_registers<C::kProducerRegisters>();
     if (threadIdx.x == 0) {
+      const TileLoop tiles = tile_loop(p);
       Producer<C>(p, shared, tiles).run(tiles);
       let_next_kernel_start();
     }
   } else {
     if (C::kMovesRegisters) take_registers<C::kConsumerRegisters>();
-    Consumer<C>(p, shared, warp / 4 - 1).run(tiles);
+    Consumer<C>(p, shared, warp / 4 - 1).run(tile_loop(p));
   }
 #else
   (void)p;

@@ -19,6 +19,10 @@ constexpr int stage_bytes(int m, int n) { return (m + n) * kBlockK; }
 // multiplies, at the price of tiles half as large. See hopper/turns.cuh.
 constexpr bool takes_turns(int m, int n) { return m == 128 && n == 128; }
 
+// Two warpgroups that share a tile multiply one after the other where the ring holds a K loop: then one folds while the other one
+// has the tensor cores. Tiles of 256 x 192 gain nothing by that, those of 128 x 64 lose a tenth.
+constexpr bool alternates(int m, int n) { return m == 128 && n == 256; }
+
 // Blocks of a multiprocessor. It has several of the small tiles, which stacks of small matrices have: while one folds and stores,
 // or looks up what comes next, others multiply. 4096 products of 64 x 64 x 64, 15 moduli, on an H200: 0.40 ms with one, 0.20 with
 // three.
@@ -54,6 +58,7 @@ struct Config {
   static constexpr int kThreads = 128 * (kConsumers + 1);
   static constexpr int kBlocks = resident_blocks(kM, kN);  // of a multiprocessor
   static constexpr int kStages = stage_count(kM, kN);
+  static constexpr int kAlternatingBlocks = alternates(kM, kN) ? kStages : 0;  // of K, at most
   static constexpr int kStageBytesA = kM * kBlockK, kStageBytes = stage_bytes(kM, kN);
 
   static constexpr int kBoxColumns = box_columns(kN), kBoxes = kN / kBoxColumns;

@@ -15,11 +15,16 @@
 
 namespace ozfp4::cuda::hopper {
 
-// The steps of one warpgroup: of all tiles, and nobody else's in between.
+inline constexpr int kTurnBarrier = 3;  // of warpgroup 0, and 4; the staging boxes have 1 and 2
+
+// The steps of a warpgroup that shares all tiles. Two of them alternate, that is, multiply one after the other, where a K loop
+// has kMostBlocks stages at most. The ring must hold those: the first warpgroup reads all of them before the second one begins.
+template <int kMostBlocks>
 class AllSteps {
  public:
   template <class Params>
-  OZFP4_HD AllSteps(const Params& p, const TileLoop& tiles, int) : cursor_(p, tiles), exists_(tiles.first < tiles.count) {}
+  OZFP4_HD AllSteps(const Params& p, const TileLoop& tiles, int group)
+      : cursor_(p, tiles), blocks_(p.blocks_per_split), group_(group), exists_(tiles.first < tiles.count) {}
 
   OZFP4_HD bool exists() const { return exists_; }
   OZFP4_HD const Tile& tile() const { return cursor_.tile; }
@@ -28,13 +33,23 @@ class AllSteps {
   OZFP4_HD void advance(const Params& p, const TileLoop& tiles) {
     exists_ = cursor_.advance(p, tiles);
   }
+
+  // Before the first stage of a step.
   template <class Ring>
-  OZFP4_HD void begin(Ring&) const {}
-  OZFP4_HD bool hands_over() const { return false; }
-  OZFP4_HD void hand_over() const {}
+  __device__ __forceinline__ void begin(Ring&) const {
+    if (waits()) ptx::named_sync(kTurnBarrier + group_, 256);
+  }
+  OZFP4_HD bool waits() const { return kMostBlocks > 0 && blocks_ <= kMostBlocks; }
+
+  // Whether a step of the other warpgroup follows: before the first step, and when one has been issued and advance() called.
+  OZFP4_HD bool hands_over_first() const { return waits() && group_ != 0; }
+  OZFP4_HD bool hands_over() const { return waits() && (group_ == 0 || exists_); }
+  __device__ __forceinline__ void hand_over() const { ptx::named_arrive(kTurnBarrier + 1 - group_, 256); }
 
  private:
   Cursor cursor_;
+  const std::int32_t& blocks_;  // of K of a step, at most
+  int group_;
   bool exists_;
 };
 
@@ -73,6 +88,7 @@ class EverySecondTile {
 
   // Whether a step of the other warpgroup follows the present one; if so, to be called when that has been issued.
   OZFP4_HD bool hands_over() const { return is_followed_; }
+  OZFP4_HD bool hands_over_first() const { return false; }
   __device__ __forceinline__ void hand_over() const { ptx::named_arrive(kTurnBarrier + 1 - group_, 256); }
 
   // Whether steps of the other warpgroup lie between the one before and the present one, and the stages of those.
@@ -80,8 +96,6 @@ class EverySecondTile {
   OZFP4_HD std::uint32_t stages_before() const { return stages_; }
 
  private:
-  static constexpr int kTurnBarrier = 3;  // and 4; the staging boxes have 1 and 2
-
   template <class Params>
   OZFP4_HD void enter(const Params& p, const TileLoop& tiles) {
     const std::uint32_t own = first_ + (group_ == 0 ? 0 : tiles.stride), other = first_ + (group_ == 0 ? tiles.stride : 0);

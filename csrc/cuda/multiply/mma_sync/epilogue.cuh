@@ -93,7 +93,7 @@ struct Epilogue {
   }
 
   // Sixteen columns are stored if the first of them is inside.
-  __device__ __forceinline__ void store_bytes(const Fold& f) const {
+  __device__ __forceinline__ void store_bytes(const Fold& f, bool) const {
     constexpr int kFragments = C::kColumns / 2;  // pairs of them: 16 columns
     const int lane = threadIdx.x % 32, t = lane % 4;
     std::uint8_t* const out = p.out_bytes + to.matrix * p.out_matrix_stride;

@@ -4,7 +4,7 @@
 //   kSigned, kStoredSigned    whether accumulators may be negative; whether what store_bytes and a carry take may be
 //   begin(), shift(f)         before everything; before bytes are stored
 //   change(f, function)       x = function(x) for every accumulator
-//   store_bytes(f)            stores acc mod m, one byte an entry
+//   store_bytes(f, keeps)     stores acc mod m, one byte an entry; keeps accumulators only where it must
 //   kRowGroups, kPairs, row_of(i), pin(), at(i, j, e)
 //                             of store_words: a thread's rows, the pairs of neighbours that it holds of one, eight columns apart
 //   end(is_stored)            behind everything
@@ -48,6 +48,25 @@ __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, std::uint32_t
 template <bool kSigned>
 __device__ __forceinline__ std::uint32_t residue_word(std::int32_t acc, const Fold& f) {
   return fold_to_byte(shifted<kSigned>(acc, f.offset), f.bytes, f.negated);
+}
+
+// Accumulators become such words, step by step for all N: one after the other, each step would wait for the one before.
+template <bool kSigned, int N>
+__device__ __forceinline__ void to_residue_words(std::int32_t* acc, const Fold& f) {
+  std::uint32_t quotient[N];
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if (kSigned) acc[i] = static_cast<std::int32_t>(shifted<kSigned>(acc[i], f.offset));
+    asm volatile("dp4a.u32.u32 %0, %0, %1, %2;" : "+r"(acc[i]) : "r"(f.bytes.weights), "r"(f.bytes.start));
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    asm volatile("fma.rm.f32 %0, %1, %2, %3;"
+                 : "=r"(quotient[i])
+                 : "r"(acc[i]), "r"(__float_as_uint(f.bytes.inverse)), "r"(__float_as_uint(f.bytes.center)));
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) asm volatile("mad.lo.u32 %0, %1, %2, %0;" : "+r"(acc[i]) : "r"(quotient[i]), "r"(f.negated));
 }
 
 // (acc mod m) * multiplier modulo 2^32. Precondition: acc as for shifted, any multiplier.
@@ -125,7 +144,7 @@ __device__ __forceinline__ void act(const Pass& pass, const GemmStep& step) {
   }
   if (is_residue || is_digit) {
     pass.shift(f);
-    pass.store_bytes(f);
+    pass.store_bytes(f, is_digit);
   }
   if (is_digit) {
     const Carry carried(f, step);

@@ -181,6 +181,34 @@ Program consumer_program(const Block& block, const std::vector<Turn>& turns, int
   return program;
 }
 
+// The same of a warpgroup that shares all tiles, whose order is that of the tiles.
+template <int kStages>
+Program sharing_program(const Block& block, const std::vector<Turn>& steps, int group) {
+  Program program;
+  const auto& [p, tiles] = block;
+  if (tiles.first >= tiles.count) return program;
+  RingPosition<kStages> ring;
+  std::uint64_t position = 0;
+  std::size_t at = 0;
+  hopper::AllSteps<kStages> next(p, tiles, group);
+  const auto hand_over = [&] { program.push_back({Operation::arrive, static_cast<std::uint32_t>(1 - group)}); };
+  if (next.hands_over_first()) hand_over();
+  while (next.exists() && at < steps.size()) {
+    if (next.waits()) program.push_back({Operation::sync, static_cast<std::uint32_t>(group)});
+    const std::uint32_t stages = steps[at++].stages;
+    for (std::uint32_t i = 0; i < stages; ++i) {
+      program.push_back({Operation::wait_full, ring.stage, ring.parity, position + i});
+      if (i > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position + i - 1});
+      ring.advance();
+    }
+    next.advance(p, tiles);
+    if (next.hands_over()) hand_over();
+    position += stages;
+    if (stages > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position - 1});
+  }
+  return program;
+}
+
 // An mbarrier: a wait for a parity passes while the phase that is open has the other one.
 struct Barrier {
   int arrivals, pending;
@@ -201,10 +229,10 @@ struct NamedBarrier {
 
 constexpr int kWarps = 4;  // of a warpgroup
 
-// Whether all programs end, every multiplication with the stage that it is meant for.
+// Whether all programs end, every multiplication with the stage that it is meant for. `readers`: warpgroups that read a stage.
 template <int kStages>
-bool plays(const Program& producer, const Program (&consumer)[2]) {
-  std::vector<Barrier> full(kStages, Barrier(1)), empty(kStages, Barrier(kWarps));
+bool plays(const Program& producer, const Program (&consumer)[2], int readers = 1) {
+  std::vector<Barrier> full(kStages, Barrier(1)), empty(kStages, Barrier(readers * kWarps));
   std::vector<std::int64_t> content(kStages, -1);
   std::vector<std::pair<std::uint32_t, std::uint64_t>> on_the_way;  // stage, position
   NamedBarrier named[2];
@@ -297,6 +325,22 @@ void check_turns(int games) {
   }
 }
 
+// Warpgroups that share all tiles, and multiply one after the other where the ring holds a K loop.
+template <int kStages>
+void check_sharing(int games) {
+  for (int i = 0; i < games; ++i) {
+    const Block block = random_block();
+    const auto& [p, tiles] = block;
+    std::vector<Turn> steps;
+    for (std::uint32_t index = tiles.first; index < tiles.count; index += tiles.stride) {
+      const std::uint32_t unit = tile_at(p.order, index).unit;
+      for (int s = p.unit_begin[unit]; s < p.unit_begin[unit + 1]; ++s) steps.push_back({index, s, 0, stages_of(p, index, s)});
+    }
+    const Program consumer[2] = {sharing_program<kStages>(block, steps, 0), sharing_program<kStages>(block, steps, 1)};
+    report("shared tiles played through", plays<kStages>(producer_program<kStages>(steps), consumer, 2), std::to_string(i));
+  }
+}
+
 // Warpgroups that share all tiles walk every step of every tile.
 void check_all_steps(int cases) {
   for (int i = 0; i < cases; ++i) {
@@ -305,7 +349,7 @@ void check_all_steps(int cases) {
     bool is_right = true;
     std::uint32_t index = tiles.first;
     if (tiles.first < tiles.count) {
-      hopper::AllSteps next(p, tiles, 0);
+      hopper::AllSteps<0> next(p, tiles, 0);
       for (; index < tiles.count; index += tiles.stride) {
         const Tile tile = tile_at(p.order, index);
         for (int step = p.unit_begin[tile.unit]; step < p.unit_begin[tile.unit + 1]; ++step) {
@@ -345,5 +389,7 @@ int main() {
   check_the_check();
   check_turns<3>(4000);
   check_turns<hopper::Config<128, 128, true>::kStages>(4000);
+  check_sharing<3>(4000);
+  check_sharing<hopper::Config<128, 256, true>::kStages>(4000);
   return finish();
 }
