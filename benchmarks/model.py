@@ -215,7 +215,7 @@ def _show_projections(rows: list[Row], field: list[Contender], attained: float) 
         lines,
     )
     print("(products) in the worst case for the data; without an FP4 unit limbs run as INT8;")
-    print("FP8: the published method's products, this package has no such backend")
+    print("FP8: the published method's products, and those of our search; this package has no such backend")
 
 
 def _show_break_even(field: list[Contender]) -> None:

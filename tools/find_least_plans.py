@@ -16,6 +16,7 @@ docs/least-plans.md tells the mathematics and the results. Needs NumPy and SciPy
     python tools/find_least_plans.py            search, print the sets, compare with the checked-in table
     python tools/find_least_plans.py --write    search and write csrc/plan/encoding/least_table.hpp
     python tools/find_least_plans.py --beyond   the bounds for one product less at 121 bits
+    python tools/find_least_plans.py --fp8      what FP8 would take (least_plans/fp8.py)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from math import log2, prod
 from pathlib import Path
 
-from least_plans import beyond, gaussian, header, int8
+from least_plans import beyond, fp8, gaussian, header, int8
 from least_plans.encoding import Recipe, verify
 from least_plans.recipes import find_recipes, largest_limb
 from least_plans.sets import ModuliSet, best_sets, solve_program
@@ -89,14 +90,25 @@ def print_summary(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet]) -> N
         print(f"{count:3}  {bits:7.2f}  +{int8.best_set(count)[0].bits - bits:.2f}")
 
 
+def print_fp8() -> None:
+    products = fp8.find_products()
+    for q in range(24, 33):
+        chosen, bound = solve_program(products, q)
+        print(f"{q:3}  {chosen.bits:7.2f}  <= {bound:.2f}  {' '.join(map(str, chosen.moduli))}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="write csrc/plan/encoding/least_table.hpp")
     parser.add_argument("--beyond", action="store_true", help="report on other recipes")
+    parser.add_argument("--fp8", action="store_true", help="print the sets of FP8")
     options = parser.parse_args()
 
+    if options.fp8:
+        print_fp8()
+        return 0
     recipes, best = search()
     products = {m: r.products for m, r in recipes.items()}
     if options.beyond:

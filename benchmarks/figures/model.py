@@ -78,7 +78,7 @@ def projections(results: dict[str, Any]) -> Any:
         figure.legend(loc="outside upper left", fontsize=9, ncols=4)
         style.note(
             figure,
-            "modelled from nominal rates (benchmarks/common/device_rates.py); FP8: published products, no backend of ozfp4",
+            "modelled from nominal rates (benchmarks/common/device_rates.py); FP8: no backend of ozfp4",
         )
     return figure
 

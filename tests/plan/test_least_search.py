@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from math import log2
+from math import gcd, log2, prod
 from pathlib import Path
 
 import pytest
 
+np = pytest.importorskip("numpy")
 pytest.importorskip("scipy")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +20,7 @@ TABLE = ROOT / "csrc" / "plan" / "encoding" / "least_table.hpp"
 sys.path.insert(0, str(ROOT / "tools"))
 
 import find_least_plans  # noqa: E402
-from least_plans import beyond, encoding, header, int8, sets  # noqa: E402
+from least_plans import beyond, encoding, fp8, header, int8, sets  # noqa: E402
 
 pytestmark = pytest.mark.nightly
 
@@ -53,6 +54,30 @@ def test_integer_program_agrees_for_complex_products(searched: tuple, q: int) ->
     solution, bound = sets.solve_program(costs, q)
     assert solution.product == best[q].product
     assert bound < log2(best[q].product) + 1e-6
+
+
+# --- FP8 ------------------------------------------------------------------------------------------
+
+
+def test_fp8_takes_thirty_products_of_121_bits() -> None:
+    large = (1283, 1279, 1249, 1223, 1201)
+    direct = (49, 47, 43, 41, 37, 32, 31, 29, 27, 25, 23, 19, 17, 13, 11)
+    products = fp8.find_products((*large, *direct))
+    assert sum(products.values()) == 30
+    assert log2(prod(products)) > 121
+    assert all(gcd(m, n) == 1 for m in products for n in products if m != n)
+    assert 2**14 * fp8.LIMIT**2 == 2**24
+    for m in large:
+        b = fp8.karatsuba_base(m)
+        assert b is not None
+        c0, c1 = np.zeros((2, m), dtype=np.int64)
+        of = (fp8.PAIRS[0] + b * fp8.PAIRS[1]) % m
+        c0[of], c1[of] = fp8.PAIRS
+        e, x = c0 + c1, np.arange(m)
+        for limbs in (c0, c1, e):
+            assert set(limbs.tolist()) <= {int(c) for c in fp8.ALPHABET}
+        found = (1 - b) * np.outer(c0, c0) + (b * b - b) * np.outer(c1, c1) + b * np.outer(e, e)
+        assert ((found - np.outer(x, x)) % m == 0).all()
 
 
 # --- 58 products ----------------------------------------------------------------------------------
