@@ -52,6 +52,15 @@ OZFP4_HD double small_to_double(std::uint64_t x) { return float_from_bits<double
 // Bits without the sign. As unsigned integers they order like the magnitudes; non-finite numbers come last.
 template <class T>
 OZFP4_HD FloatBits<T> magnitude_bits(T x) {
+#if OZFP4_HAS_FEW_FP64_UNITS
+  if constexpr (sizeof(T) == 8) {  // left alone, the compiler takes |x| of the FP64 units
+    std::uint64_t magnitude;
+    asm("{\n.reg .b32 low, high;\nmov.b64 {low, high}, %1;\nand.b32 high, high, 0x7FFFFFFF;\nmov.b64 %0, {low, high};\n}"
+        : "=l"(magnitude)
+        : "l"(float_bits(x)));
+    return magnitude;
+  }
+#endif
   return float_bits(x) & static_cast<FloatBits<T>>(~FloatBits<T>(0) >> 1);
 }
 

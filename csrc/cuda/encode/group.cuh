@@ -9,17 +9,14 @@
 
 namespace ozfp4::cuda {
 
-// Whether numbers are scaled by FP64 multiplications, else in integers. Consumer cards have FP64 at 1/64 of the FP32 rate. So has
-// B300, which runs the code for B200 where a build has none of its own: there the device decides.
+// Whether numbers are scaled by FP64 multiplications, else in integers. B300 runs the code for B200 where a build has none of its
+// own: there the device decides.
 __device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
-  (void)has_fast_fp64;
-  return true;
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1000
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1000
   return has_fast_fp64;
 #else
   (void)has_fast_fp64;
-  return false;
+  return OZFP4_HAS_FEW_FP64_UNITS == 0;
 #endif
 }
 

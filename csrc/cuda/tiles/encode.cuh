@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "arith/limbs/limbs.hpp"
+#include "arith/scale_entry.hpp"
 #include "cuda/reconstruct/columns.cuh"
 #include "cuda/reconstruct/lines.cuh"
 #include "cuda/tiles/shape.cuh"
@@ -115,19 +117,28 @@ __device__ __forceinline__ void store_limbs(const std::uint32_t (&word)[kChunk],
 // Cuts a unit of the block's lines into limbs. All lanes of the warp call it.
 template <class K>
 __device__ __forceinline__ void encode_unit(TileShared<K>& shared, double (&x)[kChunk], const Unit& unit) {
-  const SplitScale scale = split_scale(shared.line[unit.line].shift);
+  const int shift = shared.line[unit.line].shift;
+  [[maybe_unused]] const SplitScale scale = split_scale(shift);
   const std::uint32_t target = shared_address(shared.planes) + static_cast<std::uint32_t>(unit.line * K::Inner) +
                                place_of_chunk<K>(static_cast<std::uint32_t>(unit.line), static_cast<std::uint32_t>(unit.chunk));
+  std::uint32_t low[kChunk], high[kChunk];
+#if OZFP4_HAS_FEW_FP64_UNITS
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    const std::uint64_t integer = static_cast<std::uint64_t>(scaled_integer(x[i], shift)) + kByteHalves;
+    low[i] = static_cast<std::uint32_t>(integer), high[i] = static_cast<std::uint32_t>(integer >> 32);
+  }
+#else
   if (__any_sync(0xFFFFFFFFu, scale.rest != 1.0)) {
 #pragma unroll
     for (double& entry : x) entry *= scale.rest;
   }
-  std::uint32_t low[kChunk], high[kChunk];
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) {
     const SplitInteger integer = split_integer(x[i], scale.factor);
     low[i] = integer.low, high[i] = integer.high;
   }
+#endif
   store_limbs<K, 0>(low, target);
   store_limbs<K, 4>(high, target);
 }
