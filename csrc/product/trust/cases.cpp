@@ -228,6 +228,11 @@ void for_each_case(const CaseAlphabet& alphabet, bool is_short, const std::funct
     many.repeats = kMostRepeats;
     visit(many);
   }
+  if (alphabet.name == "u8" || alphabet.name == "s8" || alphabet.name == "e2m1") {  // those of GPUs
+    Case tiles = any_limbs(alphabet, 257, 270, 1100);
+    tiles.every_tile = true;
+    visit(tiles);
+  }
   if (alphabet.name == "e2m1") {
     Case minus = any_limbs(alphabet, 40, 24, 200);
     minus.minus_zero = true;

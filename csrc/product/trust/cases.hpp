@@ -34,6 +34,7 @@ struct Case {
   Classes k_class, row_class, column_class;
   bool minus_zero = false;  // write zeros as the code of minus zero, where there is one
   int repeats = 1;          // in one launch, where a kernel takes many products: more of them make it choose larger tiles
+  bool every_tile = false;  // to be made with each tile that a kernel has
 
   std::int64_t m() const { return static_cast<std::int64_t>(row_class.size()); }
   std::int64_t n() const { return static_cast<std::int64_t>(column_class.size()); }

@@ -96,7 +96,7 @@ void Examination::sums(const Case& own, const MultiplyCase& multiply) {
       for (const std::int64_t x : whole) expected.push_back((x % found.modulus + found.modulus) % found.modulus);
     }
     const std::string modulo = found.modulus != 0 ? "modulo " + std::to_string(found.modulus) + " " : "";
-    compare(own.name + ": " + modulo, own.m(), own.n(), std::move(found.entries), expected, seems_broken(kernel_));
+    compare(own.name + ": " + found.by + modulo, own.m(), own.n(), std::move(found.entries), expected, seems_broken(kernel_));
   }
 }
 

@@ -19,6 +19,7 @@ namespace ozfp4::product {
 struct Sums {
   std::int64_t modulus = 0;
   std::vector<std::int64_t> entries;
+  std::string by{};  // which of a kernel's ways made them, with a space behind it; empty: there is one
 };
 using MultiplyCase = std::function<std::vector<Sums>(const Case&)>;
 using MultiplyWhole = std::function<std::vector<double>(const WholeProduct&, const Plan&)>;

@@ -33,7 +33,8 @@ using namespace ozfp4::cuda;
 
 // ---- One kernel on chosen entries ----
 
-std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const PlaneProduct& own) {
+// By the tile that the kernel would take, or by another of its tiles.
+std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const ForcedChoice& forced, const PlaneProduct& own) {
   const Aside aside;
   const DeviceMemory a(own.a.size()), b(own.b.size());
   std::vector<std::uint8_t> left(static_cast<std::size_t>(own.out_bytes() + kBehind), kNoise);
@@ -62,7 +63,7 @@ std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const 
   GemmShape shape;
   shape.m = own.m, shape.n = own.n, shape.k = own.k;
   shape.units = shape.steps = shape.folds = schedule.unit_count();
-  const TileChoice choice = choose_tile(shape, kernel, own.element, device.gpu);
+  const TileChoice choice = choose_tile(shape, kernel, own.element, device.gpu, forced);
   if (const char* error = find_launch_error(problem, choice, kernel, device.gpu)) throw std::invalid_argument(error);
   launch_gemm(problem, choice, kernel, aside.stream());
   out.read(left.data(), aside);
@@ -148,7 +149,21 @@ void try_planes(Examination& examination, const GpuKernel& own, bool is_short) {
   const Kernel kernel = own.kernel;
   if (const char* error = find_kernel_error(kernel, own.element, device.gpu)) throw std::runtime_error(error);
   const auto multiply = [&](const Case& each) {
-    return sums_by_planes(each, own.element, [&](const PlaneProduct& planes) { return run_planes(device, kernel, planes); });
+    const auto multiply_with = [&](const ForcedChoice& forced) {
+      return sums_by_planes(each, own.element,
+                            [&](const PlaneProduct& planes) { return run_planes(device, kernel, forced, planes); });
+    };
+    if (!each.every_tile) return multiply_with({});
+    std::vector<Sums> found;
+    for (const TileShape tile : kernel_tiles(kernel)) {
+      ForcedChoice forced;
+      forced.shape = tile;
+      for (Sums& sums : multiply_with(forced)) {
+        sums.by = std::string("tile ") + tile_geometry(tile).name + " ";
+        found.push_back(std::move(sums));
+      }
+    }
+    return found;
   };
   const auto multiply_whole = [&](const WholeProduct& product, const Plan& plan) {
     return whole_product(device, kernel, plan, product, WithoutPlanes::never);
