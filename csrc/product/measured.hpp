@@ -13,6 +13,10 @@ namespace ozfp4 {
 // The figure "never"; the others are whole numbers from 1 on, as a point is a comma in some locales.
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
+// Behind the name of a figure that says what something takes over its model. Raised with every change of such a model: what was
+// measured over others says nothing about these.
+inline constexpr const char* kModels = " 1";
+
 // Nothing where none was measured. The first call reads the file.
 std::optional<std::int64_t> measured(const std::string& device, const std::string& name);
 

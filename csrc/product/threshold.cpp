@@ -31,8 +31,8 @@ struct Gpu {
 constexpr Thresholds kHopper{{2048, 3072, 1024, 2048}};
 // GPUs whose FP64 units are few. Modelled, not measured: by benchmarks/model.py products pay from 384 on, complex ones from 192.
 constexpr Thresholds kLittleFp64{{kNeverFaster, 512, kNeverFaster, 256}};
-constexpr Gpu kGpus[] = {{"h100", 90, kHopper}, {"h200", 90, kHopper},  {"", 86, kLittleFp64},
-                         {"", 89, kLittleFp64}, {"", 103, kLittleFp64}, {"", 120, kLittleFp64}};
+constexpr Gpu kGpus[] = {{"h100", 90, kHopper},  {"h200", 90, kHopper},  {"", 86, kLittleFp64}, {"", 89, kLittleFp64},
+                         {"", 103, kLittleFp64}, {"", 120, kLittleFp64}, {"", 121, kLittleFp64}};
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char x) { return static_cast<char>(std::tolower(x)); });

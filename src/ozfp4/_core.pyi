@@ -338,6 +338,9 @@ def rates_device() -> str:
 def measured_file() -> str:
     """The path of that file; "" where there is no cache folder."""
 
+models_suffix: str
+"""Behind the names, in that file, of what something takes over its model."""
+
 class Calls:
     """How often something was done, by any number of threads."""
 

@@ -38,6 +38,9 @@ def mark_ready(device: int, /) -> None:
 def read_environment() -> None:
     """Read again what was measured."""
 
+def has_measured_ways(device: int, /) -> bool:
+    """Whether it is known what the ways to make a product take there over their models."""
+
 def force(
     kernel: int | None = None,
     tile: str | None = None,

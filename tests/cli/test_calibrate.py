@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,7 +17,7 @@ import ozfp4
 from ozfp4 import _core
 from ozfp4._cli import main
 from ozfp4._cli.commands import calibrate as command
-from ozfp4._measure import calibrate, clocks, thresholds
+from ozfp4._measure import calibrate, clocks, kept, thresholds
 from ozfp4._measure.calibrate import WAYS
 
 THREAD = 40e9  # csrc/product/cpu/rates.cpp
@@ -89,7 +90,35 @@ def test_broken_and_foreign_files_are_ignored() -> None:
     assert forget_and_choose() == "int8"
 
 
-def test_the_gpu_that_serves_is_measured(
+def test_figures_that_cannot_be_kept_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], variables: Callable[..., None]
+) -> None:
+    """Not even by a user whom no permissions hold up: the folder lies below a file."""
+    (tmp_path / "file").touch()
+    variables(OZFP4_CACHE_DIR=str(tmp_path / "file/folder"))
+    assert main(["calibrate", "--device", "cpu"]) == 0
+    assert capsys.readouterr().out.endswith("cannot be written: these figures are not kept\n")
+    assert kept.kept_lines() == []
+
+
+PROGRAM = """
+import sys
+from ozfp4._measure.kept import keep
+for i in range(100):
+    assert keep(sys.argv[1], {f"figure {i}": i + 1})
+"""
+
+
+def test_processes_at_once_lose_no_figure_of_each_other() -> None:
+    names = [f"device {i}" for i in range(3)]
+    running = [subprocess.Popen([sys.executable, "-c", PROGRAM, name]) for name in names]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
+    lines = kept.kept_lines()
+    assert sorted(lines) == sorted(f"{name}\tfigure {i}\t{i + 1}" for name in names for i in range(100))
+    assert [file.name for file in Path(_core.measured_file()).parent.iterdir()] == ["calibration"]
+
+
+def test_a_gpu_of_each_name_is_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     current: list[int] = []
@@ -106,15 +135,16 @@ def test_the_gpu_that_serves_is_measured(
         measured.append((index, [*current]))
         return {"int8": 1.0, "thin": 0.5}
 
-    cuda = SimpleNamespace(device=device, get_device_name=lambda index: f"GPU {index}")
+    cuda = SimpleNamespace(device=device, get_device_name=lambda index: f"GPU {min(index, 3)}")
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(command, "gpus", lambda: [1, 3])
+    monkeypatch.setattr(command, "gpus", lambda: [1, 3, 4])
     monkeypatch.setattr(calibrate, "measure", measure)
     assert main(["calibrate"]) == 0
-    assert measured == [(None, []), (1, [1])]
+    assert measured == [(None, []), (1, [1]), (3, [3])]
     shown = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["time,", "thin", "0.5", "of", "its", "model"] in shown
-    assert "GPU 1\tthin\t500000\n" in Path(_core.measured_file()).read_text()
+    for name in ("GPU 1", "GPU 3"):
+        assert f"{name}\tthin{_core.models_suffix}\t500000" in kept.kept_lines()
 
 
 def test_factors_of_a_gpus_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +162,7 @@ def test_factors_of_a_gpus_ways(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(calibrate, "way_of", way_of)
     monkeypatch.setattr(calibrate, "forced", forced)
-    monkeypatch.setattr(calibrate, "_operands", lambda *shape: (None, None, None))
+    monkeypatch.setattr(calibrate, "random_operands", lambda *shape: (None, None, None))
     monkeypatch.setattr(clocks, "graph_seconds", lambda product: 3e-5)
     done: list[float] = []
     figures = calibrate.measure(0, done.append)

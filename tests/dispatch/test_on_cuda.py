@@ -21,6 +21,52 @@ def test_the_longest_extent(name: str) -> None:
         on_cuda.check_extents(**{**extents, name: 2**31 - 4095})
 
 
+@pytest.mark.parametrize(
+    ("capability", "is_measured", "is_calibrating", "advises"),
+    [
+        ((12, 0), False, False, True),
+        ((12, 1), False, False, True),
+        ((8, 6), False, False, True),
+        ((12, 0), True, False, False),
+        ((12, 0), False, True, False),
+        ((9, 0), False, False, False),
+    ],
+)
+def test_the_first_product_says_how_a_gpu_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capability: tuple[int, int],
+    is_measured: bool,
+    is_calibrating: bool,
+    advises: bool,
+) -> None:
+    """Once in a process, and only where the choice rests on another GPU's times."""
+    core = SimpleNamespace(mark_ready=lambda index: None, has_measured_ways=lambda index: is_measured)
+    monkeypatch.setattr(on_cuda, "_ready", set())
+    monkeypatch.setattr(on_cuda, "CALIBRATING", {0} if is_calibrating else set())
+    monkeypatch.setattr(on_cuda, "connected", lambda: core)
+    monkeypatch.setattr(on_cuda.extension, "why_unavailable", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
+    for _ in range(2):
+        on_cuda.check_device(torch.device("cuda", 0))
+    told = [record.getMessage() for record in caplog.records if "ozfp4 calibrate" in record.getMessage()]
+    assert [text.startswith("Some GPU: ") for text in told] == [True] * advises
+
+
+def test_a_gpu_without_kernels_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one of a later generation than the build has code for."""
+    core = SimpleNamespace(find_kernel=lambda *of: None, compute_capabilities=((9, 0), (12, 0)))
+    monkeypatch.setattr(on_cuda, "_ready", set())
+    monkeypatch.setattr(on_cuda.extension, "extension", lambda: core)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (13, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
+    text = "Some GPU has compute capability 13.0; this build holds kernels for 9.0, 12.0 only"
+    with pytest.raises(RuntimeError, match=f"^a: device cuda:0: {text}"):
+        on_cuda.check_device(torch.device("cuda", 0))
+
+
 COMPLEX = torch.complex(torch.arange(12.0).view(3, 4), torch.ones(3, 4))
 REAL = COMPLEX.real.contiguous()
 

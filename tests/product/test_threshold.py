@@ -38,6 +38,8 @@ def file(tmp_path: Path, variables: Callable[..., None]) -> Path:
         ("NVIDIA GeForce RTX 4090", 89, LITTLE_FP64),
         ("NVIDIA B300", 103, LITTLE_FP64),
         ("NVIDIA RTX PRO 6000 Blackwell", 120, LITTLE_FP64),
+        ("NVIDIA GB10", 121, LITTLE_FP64),
+        ("of a later generation", 130, [None] * 4),
     ],
 )
 def test_gpus(name: str, capability: int, expected: list[int | None], file: Path) -> None:

@@ -15,7 +15,10 @@ from ozfp4._request import library
 @pytest.mark.parametrize("capturing", [False, True])
 def test_kernels_are_not_loaded_while_a_graph_is_captured(monkeypatch: Any, capturing: bool) -> None:
     marked: list[int] = []
-    torch = SimpleNamespace(cuda=SimpleNamespace(is_current_stream_capturing=lambda: capturing))
+    cuda = SimpleNamespace(
+        is_current_stream_capturing=lambda: capturing, get_device_capability=lambda device: (9, 0)
+    )
+    torch = SimpleNamespace(cuda=cuda)
     device = SimpleNamespace(type="cuda", index=7)
     monkeypatch.setattr(library, "require_torch", lambda: torch)
     monkeypatch.setattr(extension, "why_unavailable", lambda device: None)

@@ -411,6 +411,7 @@ void register_product(py::module_& module) {
   module.def("cheapest", &cheapest_unit);
   module.def("mark_ready", &mark_ready);
   module.def("read_environment", &read_device_rates);
+  module.def("has_measured_ways", [](int device) { return device_rates(device).has_ways; });
   module.def("force", &force, py::arg("kernel") = py::none(), py::arg("tile") = py::none(), py::arg("splits") = py::none(),
              py::arg("overlap") = py::none(), py::arg("direct") = py::none());
   module.def("note_ways",

@@ -105,6 +105,7 @@ void register_product(py::module_& module) {
   module.def("cpu_name", &cpu_name);
   module.def("rates_device", &rates_device);
   module.def("measured_file", &measured_file);
+  module.attr("models_suffix") = kModels;
   module.def("accuracy_bits",
              [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); });
 }

@@ -33,7 +33,7 @@ std::string name_of(int device) {
 
 // Kept in millionths. Beyond the bounds a measurement is none, of a model that is right on one GPU.
 double factor_of(const std::string& device, const char* way) {
-  const double found = 1e-6 * static_cast<double>(measured(device, way).value_or(0));
+  const double found = 1e-6 * static_cast<double>(measured(device, std::string(way) + kModels).value_or(0));
   return 0.05 < found && found < 20 ? found : 1.0;
 }
 
@@ -45,7 +45,8 @@ DeviceRates device_rates(int device) {
   const auto rate = [&](const Alphabet& of) { return static_cast<double>(measured(name, of.name).value_or(0)); };
   return {rate(Alphabet::int8),
           rate(Alphabet::fp4),
-          {factor_of(name, "direct"), factor_of(name, "thin"), factor_of(name, "tiles"), factor_of(name, "stages")}};
+          {factor_of(name, "direct"), factor_of(name, "thin"), factor_of(name, "tiles"), factor_of(name, "stages")},
+          measured(name, std::string("stages") + kModels).has_value()};
 }
 
 void read_device_rates() { read_measured(); }

@@ -15,6 +15,7 @@ namespace ozfp4::product {
 struct DeviceRates {
   double int8 = 0, fp4 = 0;
   cuda::OfWays ways{1, 1, 1, 1};
+  bool has_ways = false;  // they were measured
 
   bool are_measured() const { return int8 > 0 && fp4 > 0; }
 };
@@ -29,7 +30,7 @@ struct DeviceForced {
 };
 
 // Any thread may call them.
-DeviceRates device_rates(int device);
+OZFP4_CUDA_EXPORT DeviceRates device_rates(int device);
 DeviceForced forced_on_devices();
 
 // In place of those before.

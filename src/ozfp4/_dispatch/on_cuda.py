@@ -21,6 +21,8 @@ from .decision import are_paired, plan_of, precision
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/cuda/multiply/schedule.hpp
 
 _ready: set[int] = set()  # devices that this build has kernels for
+_MODELLED = (9, 0)  # the capability of the GPU that the models of csrc/cuda/layout/ways.hpp are of
+CALIBRATING: set[int] = set()  # devices that are being measured
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
 
 
@@ -68,6 +70,18 @@ def check_device(device: Any) -> None:
         )
     connected().mark_ready(device.index)
     _ready.add(device.index)
+    if device.index not in CALIBRATING:
+        _advise(device)
+
+
+def _advise(device: Any) -> None:
+    """Say how the choice among kernels can rest on the device's own times, where it does not."""
+    cuda = library.require_torch().cuda
+    if cuda.get_device_capability(device) != _MODELLED and not connected().has_measured_ways(device.index):
+        environment.LOGGER.warning(
+            "%s: the choice among kernels rests on times of another GPU; `ozfp4 calibrate` measures this one in seconds",
+            cuda.get_device_name(device),
+        )
 
 
 def index_of(device: object) -> int | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .. import _core
 from .._api.matmul import matmul
 from .._backends.kernels import GPU_BACKENDS
 from .._dispatch import on_cuda
@@ -51,9 +52,10 @@ def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
     return figures
 
 
-def kept(figures: Figures) -> dict[str, int | None]:
-    """As they are kept: rates, and factors in millionths."""
-    return {name: round(x * 1e6 if name in WAYS else x) for name, x in figures.items()}
+def kept(figures: Figures) -> dict[str, int]:
+    """As they are kept: rates, and factors, which are those of this version's models, in millionths."""
+    factors = {f"{name}{_core.models_suffix}": round(1e6 * x) for name, x in figures.items() if name in WAYS}
+    return {name: round(x) for name, x in figures.items() if name not in WAYS} | factors
 
 
 def short_plan(scheme: str, backend: str, n: int) -> Plan:
@@ -72,7 +74,7 @@ def factor_of(way: str) -> float | None:
     forcing, shapes = MEASURED_WAYS[way]
     ratios = []
     for shape in shapes:
-        operands = _operands(*shape)
+        operands = random_operands(*shape)
         product = partial(matmul, *operands, accuracy="scaled")
         with forced(**forcing):
             made = way_of(*operands)
@@ -89,7 +91,7 @@ def way_of(a: Any, b: Any, c: Any, **options: Any) -> dict[str, Any]:
     return made
 
 
-def _operands(m: int, k: int, n: int) -> tuple[Any, Any, Any]:
+def random_operands(m: int, k: int, n: int) -> tuple[Any, Any, Any]:
     """Two operands, and a place for their product."""
     torch = require_torch()
     generator = torch.Generator("cuda").manual_seed(1)

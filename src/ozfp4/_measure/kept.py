@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .. import _core
@@ -21,14 +23,34 @@ def keep(device: str, figures: Mapping[str, int | None]) -> bool:
     lines = [f"{device}\t{name}\t{NEVER if x is None else x}" for name, x in figures.items()]
     try:
         file = Path(path)
-        held = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.exists() else []
         file.parent.mkdir(parents=True, exist_ok=True)
-        others = [line for line in held if line.split("\t")[:2] not in replaced]
-        write(file, "".join(f"{line}\n" for line in [*others, *lines]))
+        with _alone_in(file.parent):
+            others = [line for line in kept_lines() if line.split("\t")[:2] not in replaced]
+            write(file, "".join(f"{line}\n" for line in [*others, *lines]))
     except OSError:
         return False
     read_environment()
     return True
+
+
+def kept_lines() -> list[str]:
+    """The lines of the file; none where there is none that can be read."""
+    try:
+        return Path(_core.measured_file()).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """While other processes that keep figures there wait, where the file system has locks."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def write(file: Path, text: str) -> None:

@@ -4,7 +4,7 @@ Rates of plane products, on a GPU also what each way to make a product takes; an
 device's own library, by which `ozfp4 exec` and ozfp4.emulate choose. The figures are kept in OZFP4_CACHE_DIR, and products from
 Python, C and `ozfp4 exec` follow them.
 
-  ozfp4 calibrate                        this CPU, and the first GPU that products run on
+  ozfp4 calibrate                        this CPU, and a GPU of each name that products run on
   ozfp4 calibrate --device cpu
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 from ... import _core
+from ..._dispatch import on_cuda
 from ..._measure import calibrate, thresholds
 from ..._measure.kept import NEVER, keep
 from ..._measure.machine import gpus
@@ -27,19 +28,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, keep, show."""
-    devices: list[int | None] = [] if options.device == "cuda" else [None]
-    if options.device != "cpu":
-        devices += gpus()[:1]
-    if not devices:
+    found = [] if options.device == "cpu" else gpus()
+    if options.device == "cuda" and not found:
         raise InputError(f"--device: {options.device}: no GPU here has kernels in this build")
-    for index in devices:
-        if index is None:
-            _calibrate(None, _core.rates_device(), _core.cpu_name())
-            continue
+    if options.device != "cuda":
+        _calibrate(None, _core.rates_device(), _core.cpu_name())
+    done: set[str] = set()
+    for index in found:
         import torch
 
+        name = str(torch.cuda.get_device_name(index))
+        if name in done:  # figures go by names
+            continue
+        done.add(name)
+        on_cuda.CALIBRATING.add(index)
         with torch.cuda.device(index):
-            name = str(torch.cuda.get_device_name(index))
             _calibrate(index, name, name)
     return 0
 
