@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import ozfp4
 from ozfp4 import _cli as cli
 from ozfp4 import _core, _testing
+from ozfp4._api.machine import SelfTest
 from ozfp4._measure import report as machine_report
 from ozfp4._plans.plan import ALPHABETS
 
@@ -88,10 +91,16 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
     assert f"wrote {file}" in capsys.readouterr().out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "machine_report.json"]
     found = json.loads(file.read_text(encoding="utf-8"))
-    assert list(found) == ["schema", "machine", "gpus", "clocks before", "clocks after", "verdicts", "times"]
+    assert list(found) == [
+        *("schema", "machine", "environment", "gpus", "clocks before", "clocks after", "calibration"),
+        *("verdicts", "times"),
+    ]
     assert found["schema"] == machine_report.SCHEMA
     assert found["machine"]["numpy"] == np.__version__
     assert found["machine"]["ozfp4"] == ozfp4.__version__
+    assert found["environment"]["OZFP4_CACHE_DIR"] == "(a folder)"
+    assert found["calibration"] == []
+    assert str(Path(__file__).parents[2]) not in file.read_text()
     verdicts = {(v["kernel"], v["element"]): v for v in found["verdicts"]}
     assert not verdicts["FP64 on residues", "fp64"]["passed"]
     failed = verdicts["FP64 on residues", "fp64"]
@@ -101,9 +110,13 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
     assert found_there == case[3][i, j] + 1 == exact + 1
     assert (wrong, m, n) == (1, *case[3].shape)
     assert {"device", "build"} <= set(failed["failed on"])
+    assert failed["failed on"]["build"].startswith(f"{Path(_core.__file__).name} ")
+    exec(failed["repeat"])
+    assert "entry (" in capsys.readouterr().out
     assert verdicts["FP32 on decoded limbs", "fp4"]["passed"]
     assert "failed on" not in verdicts["FP32 on decoded limbs", "fp4"]
-    times = {(row["accuracy"], row.get("backend"), row["N"]): row for row in found["times"]}
+    squares = [row for row in found["times"] if row["device"] == "cpu"]
+    times = {(row["accuracy"], row.get("backend"), row["n"]): row for row in squares}
     asked = [*(("scaled", backend) for backend in ALPHABETS), ("standard", None), ("correct", None)]
     for accuracy, backend in asked:
         for n in (16, 24):
@@ -113,6 +126,64 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
             else:
                 assert row["ms"] > 0
                 assert row["kernel"]
+
+
+def test_a_report_names_no_people_and_no_serial_numbers() -> None:
+    serial = "0123456789abcdef" * 2
+    facts = {
+        "build": "/home/jane.doe/venv/lib/ozfp4/_cuda.cpython-311-x86_64-linux-gnu.so 1234 5.6",
+        "driver": "13000 /usr/lib/libcuda.so.580.1 99 1.5",
+        "device": f"Some GPU 120 {serial}",
+        "rows": [f"GPU-01234567-{'89ab-' * 3}0123456789ab", "/home/jane.doe", "cannot open '/tmp/jane.doe/x'"],
+        "kept": [580, None, "least products / rate", "20260101-01", "int8/fp4", "0123456789abcdef" * 2 + "01234567"],
+    }  # fmt: skip
+    assert machine_report._without_names(facts) == {
+        "build": "_cuda.cpython-311-x86_64-linux-gnu.so 1234 5.6",
+        "driver": "13000 libcuda.so.580.1 99 1.5",
+        "device": "Some GPU 120 (a serial number)",
+        "rows": ["(a serial number)", "(a folder)", "cannot open '(a folder)'"],
+        "kept": facts["kept"],
+    }
+
+
+class Gpu:
+    """What a report takes of torch, of a GPU that is not there."""
+
+    name, major, minor, total_memory, uuid = "Some GPU", 12, 0, 1 << 34, "0123"
+    cuda = SimpleNamespace(
+        is_available=lambda: True,
+        device_count=lambda: 1,
+        get_device_properties=lambda index: Gpu,
+        mem_get_info=lambda index: (1 << 33, 1 << 34),
+    )
+
+
+def test_a_report_has_what_a_gpu_chooses_and_what_the_models_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    def way_of(a: Any, b: Any, c: Any, **options: Any) -> dict[str, Any]:
+        if options.get("backend") == "fp4":
+            raise RuntimeError("backend: every kernel of 'fp4' failed")
+        times = (12.0, float("inf"), 20.0, 40.5)
+        return {"way": "direct", "tile": "128x128", "splits": 1, "microseconds": times}
+
+    monkeypatch.setattr(machine_report.library, "torch_module", lambda: Gpu)
+    monkeypatch.setattr(machine_report, "describe", lambda device: {"device": device})
+    monkeypatch.setattr(machine_report, "CPU_SIZES", ())
+    monkeypatch.setattr(machine_report, "GPU_SIZES", (8,))
+    monkeypatch.setattr(machine_report.calibrate, "way_of", way_of)
+    monkeypatch.setattr(machine_report.calibrate, "random_operands", lambda m, k, n: np.ones((3, 2, 2)))
+    monkeypatch.setattr(machine_report.clocks, "event_times", lambda run, budget: [0.25])
+    found = machine_report.report(SelfTest(()))
+    shown = {"name": "Some GPU", "major": 12, "minor": 0, "total_memory": 1 << 34, "free_memory": 1 << 33}
+    assert found["gpus"] == [shown]
+    assert [row["m"] for row in found["times"][:4]] == [8] * 4
+    assert len(found["times"]) == 4 + len(machine_report.GPU_SHAPES)
+    for row in found["times"]:
+        if row.get("backend") == "fp4":
+            assert row["skipped"].startswith("backend: every kernel")
+            continue
+        assert (row["way"], row["ms"]) == ("direct", 0.25)
+        assert row["model ms"] == {"direct": 0.012, "tiles": 0.02, "stages": 0.0405}
+    json.dumps(found, allow_nan=False)
 
 
 @pytest.mark.parametrize("file", ["missing/machine_report.json", ".", "/proc/card.json"])

@@ -100,14 +100,13 @@ def graph_seconds(run: Callable[[], object]) -> float:
 def gpu_stages(
     plan: Plan, a: Any, b: Any, budget: float, accuracy: str = "scaled"
 ) -> tuple[float, float, float, float]:
-    """Milliseconds of scale, encode, multiply and reconstruct of one product of two n × n tensors, without the host's time;
+    """Milliseconds of scale, encode, multiply and reconstruct of one product of two matrices, without the host's time;
     what is repaired counts as reconstruct.
 
     RuntimeError where the host needs seconds to enqueue a product.
     """
     torch = require_torch()
-    n = a.shape[0]
-    c = torch.empty(n, n, dtype=torch.float64, device="cuda")
+    c = torch.empty(a.shape[0], b.shape[1], dtype=torch.float64, device="cuda")
     asked, core = Options(plan=plan, accuracy=accuracy), on_cuda.ready(a.device)
     samples: list[list[float]] = []
     head_start, start = _HEAD_START, time.perf_counter()
