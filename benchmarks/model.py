@@ -181,6 +181,10 @@ def _finish(options: argparse.Namespace, about: Row, measured: list[Row], method
     rows, field = _projections(options.attained)
     _show_projections(rows, field, options.attained)
     _show_break_even(field)
+    experiment.show_rows(
+        f"MODELLED: Rubin's TI16, no hardware and no compiler, beside cuBLAS's {paper_model.RUBIN_DGEMM} TFLOPS",
+        paper_model.ti16_rows(),
+    )
     tables: dict[str, Any] = {
         "labels": {method.name: method.label for method in methods},
         "paper": paper_model.paper_rows(),

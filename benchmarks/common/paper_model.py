@@ -26,12 +26,13 @@ def traffic(plan: Plan, *, packed: bool = False) -> Traffic:
     """What our pipeline moves for a plan that runs whole.
 
     Scale reads each entry; encode reads it again and writes its planes, one byte a limb (half a byte with `packed` E2M1,
-    eight bytes in the FP64 alphabet); reconstruct reads one output for each group and writes FP64. A residue is 1 byte up
-    to modulus 256 and 4 beyond; scheme I's groups are sums of 8 bytes.
+    eight bytes in the FP64 alphabet, two of TI16); reconstruct reads one output for each group and writes FP64. A residue is
+    1 byte up to modulus 256, 2 of TI16 and 4 beyond; scheme I's groups are sums of 8 bytes.
     """
-    limb = 8.0 if plan.alphabet == "fp64" else 0.5 if packed and plan.alphabet == "fp4" else 1.0
+    limb = {"fp64": 8.0, "ti16": 2.0, "fp4": 0.5 if packed else 1.0}.get(plan.alphabet, 1.0)
     if plan.moduli:
-        outputs = plan._core.parts * len(plan.moduli) * (1 if max(plan.moduli) <= 256 else 4)
+        residue = 1 if max(plan.moduli) <= 256 else 2 if plan.alphabet == "ti16" else 4
+        outputs = plan._core.parts * len(plan.moduli) * residue
     else:
         outputs = 8 * (1 + max(term.group or 0 for term in plan.terms))
     return Traffic(8 + 8 + limb * plan.planes_a, outputs + 8)
@@ -151,6 +152,29 @@ def contenders(n: int) -> list[Contender]:
     found.append(Contender("FP8 least", "fp8", 30, Traffic(16 + 30, 15 + 5 * 2 + 8)))
     found.append(Contender("native FP64", "native", 1, Traffic(0, 0)))
     return found
+
+
+# cuBLAS's FP64 products on Rubin, 10^12 operations a second, which its TI16 unit makes: as stated, nothing of it was measured.
+RUBIN_DGEMM = 212
+
+
+def ti16_rows() -> list[Row]:
+    """Plans over TI16 by K, at 53 bits in the worst case for the data, and how fast its unit has to be for cuBLAS's rate on Rubin
+    by products alone."""
+    rows = []
+    for k in (4096, 16384, 2**20):
+        plan = make_plan("II", "ti16", "least", 53, k)
+        moved = traffic(plan)
+        rows.append(
+            {
+                "K": k,
+                "products": plan.products,
+                "up to K": plan.k_max,
+                "bytes an entry of A, of C": f"{moved.operand:.0f}, {moved.result:.0f}",
+                "TOPS for cuBLAS's DGEMM": plan.products * RUBIN_DGEMM,
+            }
+        )
+    return rows
 
 
 def projection(contender: Contender, rates: Rates, n: int, attained: float) -> float:

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "arith/limbs/e2m1.hpp"
+#include "arith/limits.hpp"
 #include "plan/encoding/least_table.hpp"
 
 namespace ozfp4 {
@@ -51,6 +52,24 @@ constexpr Alphabet make_fp64() {
   return fp64;
 }
 
+// Integers of a sign and 11 bits, as PTX 9.4 has them for Rubin (tcgen05.mma kind::ti16): INT32 sums 512 products exactly. No
+// such device and no compiler for it were at hand, so no kernel exists: alphabets() is without it. A CPU holds its residues in
+// FP64.
+constexpr Alphabet make_ti16() {
+  Alphabet ti16;
+  ti16.name = "ti16";
+  ti16.largest_limb = 2047;
+  ti16.entry = PlaneEntry::fp64;
+  ti16.residue_bytes = 4;
+  ti16.digits = {std::int64_t(1) << 11, 11, std::int64_t(1) << 10};
+  ti16.moduli.largest_odd = 2 * ti16.largest_limb + 1;
+  ti16.moduli.most_odd = 39;  // of 466 bits: K <= 2^62 at 200 bits
+  return ti16;
+}
+
+constexpr Alphabet kTi16 = make_ti16();
+static_assert(accumulator_k_max(kTi16.largest_limb* kTi16.largest_limb, kInt32Exact) == 512);
+
 constexpr const Alphabet* kAlphabets[] = {&Alphabet::fp4, &Alphabet::int8, &Alphabet::fp64};
 
 }  // namespace
@@ -62,6 +81,7 @@ const Alphabet Alphabet::fp64 = make_fp64();
 Table<const Alphabet*> alphabets() { return kAlphabets; }
 
 const Alphabet& find_alphabet(const std::string& name) {
+  if (name == kTi16.name) return kTi16;
   std::string known;
   for (const Alphabet* alphabet : kAlphabets) {
     if (name == alphabet->name) return *alphabet;

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import numpy as np
 
 from ._core import LEAST_BITS, MOST_BITS
-from ._plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
+from ._plans.plan import ALPHABETS, FAMILIES, PLANNED, SCHEMES, Plan
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -195,6 +195,8 @@ def check_name(argument: str, name: object, allowed: Collection[str] | None = No
     """ValueError for an unknown name of what an argument may be; by default of the option."""
     allowed = _NAMES[argument] if allowed is None else allowed
     if not isinstance(name, str) or name not in allowed:
+        if argument == "backend" and isinstance(name, str) and name in PLANNED:
+            raise RuntimeError(f"backend: {name!r} has no kernel; it has plans alone")
         raise ValueError(f"{argument}: {name!r} is unknown; allowed are {', '.join(map(repr, allowed))}")
 
 

@@ -33,3 +33,11 @@ def test_products_of_the_contenders() -> None:
         "FP8 least": 30,
         "native FP64": 1,
     }
+
+
+def test_ti16_by_k() -> None:
+    """Planes and residues of two bytes; scale and encode each read 8."""
+    assert [(row["products"], row["TOPS for cuBLAS's DGEMM"]) for row in model.ti16_rows()] == [
+        (10, 2120), (11, 2332), (11, 2332),
+    ]  # fmt: skip
+    assert model.ti16_rows()[0]["bytes an entry of A, of C"] == "36, 28"

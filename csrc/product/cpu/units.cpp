@@ -1,5 +1,6 @@
 #include "product/cpu/units.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -45,6 +46,10 @@ std::string failure_of(const Alphabet& alphabet) {
 }
 
 void check_trusted(const Alphabet& alphabet) {
+  const auto is_named = [&](const Alphabet* own) { return std::string(own->name) == alphabet.name; };
+  if (std::none_of(alphabets().begin(), alphabets().end(), is_named)) {
+    refuse_option(Fault::no_device, "backend", "'" + std::string(alphabet.name) + "' has no kernel; it has plans alone");
+  }
   const ByteKernel* unit = trusted_unit();
   if (unit != nullptr && alphabet.entry != PlaneEntry::fp64) return;
   if (!verdict_of(planes_kernel(unit, alphabet)).is_passed) refuse(Fault::internal, failure_of(alphabet));

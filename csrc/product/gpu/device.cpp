@@ -129,7 +129,7 @@ Chosen choose(const Options& options, int precision, const ProductShape& shape, 
   for (const Alphabet* alphabet : alphabets) {
     const std::shared_ptr<const Plan> plan = plan_of(alphabet);
     if (plan->alphabet.entry == PlaneEntry::fp64) {
-      refuse_option("backend", "'fp64' has no GPU kernel; 'fp4' and 'int8' have");
+      refuse_option("backend", "'" + std::string(plan->alphabet.name) + "' has no GPU kernel; 'fp4' and 'int8' have");
     }
     if (forced) return {plan, *forced};
     const std::vector<cuda::Kernel> kernels = kernels_for(device, *plan, shape);

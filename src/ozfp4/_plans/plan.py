@@ -17,6 +17,7 @@ from .._support.table import Table, Tabular
 
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS
+PLANNED = ("ti16",)  # alphabets of plans and of the model, which no kernel multiplies
 FAMILIES = ("least", "paper", "paper-karatsuba")
 PAIR = ("first", "second")
 _CorePlan = _core.Plan  # the attribute _core of the class below hides the module from its annotation
@@ -24,6 +25,7 @@ ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
     "fp64": "integers up to 2^22 (digits) or m / 2 (residues) in magnitude",
+    "ti16": "-2047..2047 (TI16 of PTX 9.4)",
 }
 
 
