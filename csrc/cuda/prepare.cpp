@@ -129,10 +129,12 @@ void Preparation::scale(const Stages& stages) const {
 }
 
 void Preparation::encode(const Stages& stages, const Block& block) const {
-  // A only once for a row of blocks, unless its planes hold a piece of K alone.
-  const bool needs_a = !keeps_a_ && (block.columns.first == 0 || !layout_.pieces.empty());
+  // A only once for a row of blocks, and B once where its planes hold all columns, unless they hold a piece of K alone.
+  const bool has_pieces = !layout_.pieces.empty();
+  const bool needs_a = !keeps_a_ && (has_pieces || block.columns.first == 0);
+  const bool needs_b = !keeps_b_ && (has_pieces || block.rows.first == 0 || layout_.columns < b.scaled.view.outer);
   EncodeJob job_a = encode_job(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
-  EncodeJob job_b = encode_job(b, {block.columns.first, keeps_b_ ? 0 : block.columns.count}, block.inners);
+  EncodeJob job_b = encode_job(b, {block.columns.first, needs_b ? block.columns.count : 0}, block.inners);
   // Every entry once, however often it is encoded: before the first block that reads its line's record is reconstructed.
   job_a.counts = plan_.promise.counts_rounded() && block.columns.first == 0;
   job_b.counts = plan_.promise.counts_rounded() && block.rows.first == 0;
@@ -144,7 +146,7 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
     });
   } else if (needs_a) {
     stages.encode(job_a, job_b, decision, is_first && !plan_.integer);
-  } else if (!keeps_b_) {
+  } else if (needs_b) {
     stages.encode(job_b, job_a, decision, is_first && keeps_a_);
   }
   stages.record(Stage::encode);

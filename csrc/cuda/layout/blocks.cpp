@@ -20,9 +20,14 @@ namespace {
 constexpr std::int64_t kWordLimit = std::int64_t(1) << 31;
 constexpr std::int64_t kMapLimit = std::int64_t(1) << 40;  // of the strides of a tensor map
 
-constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost next to nothing
+constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost little
 constexpr std::int32_t kLongSide = 256;     // blocks of the output below this leave tiles empty
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
+constexpr int kMostParts = 64;              // of the rows, and of the columns: as many blocks are tried to find the fastest
+
+// Of an H200 at N = 16384, in a microsecond: bytes that scale and encode move, and products of bytes that a multiprocessor adds.
+constexpr double kPreparedBytes = 3.4e6, kMultiplied = 5.9e6;
+constexpr double kLaunches = 50;  // microseconds of a block: of four launches, each of which begins and ends
 
 constexpr std::int64_t kNorms = round_up(sizeof(ScaleDecision), 8);  // from a decision to the two norms that it was made of
 
@@ -30,6 +35,7 @@ constexpr std::int64_t kNorms = round_up(sizeof(ScaleDecision), 8);  // from a d
 struct Cut {
   Turns turns;
   std::int32_t rows, columns, inners;
+  std::vector<Schedule> pieces{};  // as of CudaLayout
 };
 
 // Room for either operand by itself, and for both, whichever are kept.
@@ -118,6 +124,12 @@ bool can_scale_and_encode(const CudaPlan& plan, const Turn& turn) {
   return can_scale_and_encode(encode, turn.stored_a.exists() ? turn.b : turn.a, has_records);
 }
 
+std::vector<Schedule> pieces_of(const CudaPlan& plan, std::int32_t k, std::int32_t inners) {
+  const int width = plan.plan.width(), rest = (k - 1) % inners + 1;
+  return {make_schedule(plan.plan, plan.schedule.element, inners / width, k / width),
+          make_schedule(plan.plan, plan.schedule.element, rest / width, k / width)};
+}
+
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
                       const ForcedChoice& forced) {
   const Turn turn = turn_at(product, cut.turns, 0);
@@ -127,13 +139,9 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.rows = cut.rows;
   layout.columns = cut.columns;
   layout.inners = cut.inners;
+  layout.pieces = cut.pieces;
   const bool is_whole_k = cut.inners == a.inner;
   const int width = plan.plan.width();
-  if (!is_whole_k) {
-    const auto rest = static_cast<int>((a.inner - 1) % cut.inners + 1);
-    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, cut.inners / width, a.inner / width));
-    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest / width, a.inner / width));
-  }
   const Schedule& schedule = is_whole_k ? plan.schedule : layout.pieces[0];
   layout.k_pitch = plane_pitch(schedule.element, cut.inners / width);
   layout.out_pitch = round_up(cut.columns, 16);
@@ -197,6 +205,39 @@ double blocks_of(std::int64_t lines, std::int64_t k) {
          static_cast<double>(k) / 8;
 }
 
+// Bytes that are moved to scale all lines of an operand once, and to encode them so many times.
+double prepared_bytes(const CudaPlan& plan, const DeviceOperand& operand, std::int64_t times) {
+  const double read = static_cast<double>(operand.stack.count()) * operand.outer * operand.inner * entry_bytes(operand.type);
+  const double written = static_cast<double>(operand.encoded().stack.count()) * operand.outer * plan.schedule.planes *
+                         static_cast<double>(row_bytes(plan.schedule.element, operand.inner / plan.plan.width()));
+  return read + static_cast<double>(times) * (read + written);
+}
+
+// Of scale, encode and multiply. How often lines are encoded follows from Preparation::encode. The last tiles of a launch leave
+// multiprocessors idle: half of them, as data decides how many tiles there are. What tiles read is left out: they share little
+// beyond those that run at a time, however large the block is.
+double microseconds_of(const CudaPlan& plan, const CudaProduct& product, const CudaLayout& layout, const Gpu& gpu) {
+  const Turn turn = turn_at(product, layout.turns, 0);
+  const std::int64_t rows = ceil_div(turn.a.outer, layout.rows), columns = ceil_div(turn.b.outer, layout.columns);
+  const std::int64_t pieces = ceil_div(turn.a.inner, layout.inners);
+  double bytes = 0;
+  if (!turn.stored_a.exists()) bytes += prepared_bytes(plan, turn.a, pieces > 1 ? columns : 1);
+  if (!turn.stored_b.exists()) bytes += prepared_bytes(plan, turn.b, pieces > 1 || columns > 1 ? rows : 1);
+
+  const TileGeometry& tile = tile_geometry(layout.tile.shape);
+  const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
+  const auto along = [](std::int32_t extent, std::int32_t block, int of_tile) {  // tiles of all blocks
+    return static_cast<double>(extent / block * ceil_div(block, of_tile) + ceil_div(extent % block, of_tile));
+  };
+  const double tiles = along(turn.a.outer, layout.rows, tile.m) * along(turn.b.outer, layout.columns, tile.n) *
+                       static_cast<double>(turn.result.stack.count() / plan.plan.width());
+  const double line = static_cast<double>(row_bytes(schedule.element, turn.a.inner / plan.plan.width()));
+  const double blocks = static_cast<double>(rows * columns * pieces);
+  const double rounds = tiles * schedule.unit_count() / gpu.multiprocessors + 0.5 * blocks / pieces;
+  const double each = line * tile.m * tile.n * static_cast<double>(schedule.steps.size()) / schedule.unit_count();
+  return static_cast<double>(layout.turns.count) * (bytes / kPreparedBytes + rounds * each / kMultiplied + blocks * kLaunches);
+}
+
 // Names the extent of a cut that exceeds the numbers that the kernels count in; nullptr where nothing does.
 const char* find_limit(const CudaPlan& plan, const CudaProduct& product, const CudaLayout& layout) {
   const Turn turn = turn_at(product, layout.turns, 0);
@@ -227,16 +268,55 @@ const char* find_limit(const CudaPlan& plan, const CudaProduct& product, const C
 // Pieces of K have schedules of their own, which travel in the kernel's parameters: no plan of more products has any.
 bool may_cut_k(const Plan& plan) { return !plan.has_moduli() || plan.products() <= kMaxInlineSteps; }
 
+// Of `extent` lines the parts of equal extent, `count` of them or less.
+std::int32_t part_of(std::int32_t extent, std::int64_t count) {
+  return static_cast<std::int32_t>(std::min<std::int64_t>(extent, round_up(ceil_div(extent, count), kLongSide)));
+}
+
+// The fastest of `best` and the blocks of the output that stay at or below `cap` bytes, for the turns and pieces of K of `whole`:
+// of any number of parts of the rows, the largest part of the columns. None where none of them does.
+void find_fastest_blocks(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& whole, std::int64_t cap,
+                         const ForcedChoice& forced, std::optional<CudaLayout>& best) {
+  const auto attempt = [&](const Cut& cut) {
+    CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
+    if (layout.bytes > cap || find_limit(plan, product, layout) != nullptr) return false;
+    layout.microseconds = microseconds_of(plan, product, layout, gpu);
+    if (!best || layout.microseconds < best->microseconds) best = std::move(layout);
+    return true;
+  };
+  Cut cut = whole;
+  for (int of_rows = 1; of_rows <= kMostParts; ++of_rows) {
+    cut.rows = part_of(whole.rows, of_rows);
+    for (int least = 1, most = kMostParts; least <= most;) {  // fewer parts of the columns take more bytes
+      const int of_columns = (least + most) / 2;
+      cut.columns = part_of(whole.columns, of_columns);
+      const bool fits = attempt(cut);
+      if (fits) most = of_columns - 1;
+      if (!fits) least = of_columns + 1;
+    }
+    if (cut.rows <= kLongSide) break;
+  }
+}
+
+// Entries of the smallest piece of K.
+int block_of_k(const CudaPlan& plan, const Cut& cut) {
+  return may_cut_k(plan.plan) ? plan.plan.width() * block_entries(plan.schedule.element) : cut.inners;
+}
+
+bool has_long_k(const CudaPlan& plan, const Cut& cut) {
+  return cut.inners > plan.plan.width() * kLongPiece && cut.inners > block_of_k(plan, cut);
+}
+
 // The next smaller cut; false where there is none.
 bool shorten(const CudaPlan& plan, const CudaProduct& product, Cut& cut) {
-  const int block = may_cut_k(plan.plan) ? plan.plan.width() * block_entries(plan.schedule.element) : cut.inners;
+  const int block = block_of_k(plan, cut);
   const auto halve = [](std::int32_t& extent, std::int64_t multiple) {
     extent = static_cast<std::int32_t>(round_up(ceil_div(extent, 2), multiple));
   };
   std::int32_t& longer = cut.columns >= cut.rows ? cut.columns : cut.rows;
   if (can_shorten(product, cut.turns)) {
     cut.turns = shortened(product, cut.turns);
-  } else if (cut.inners > kLongPiece && cut.inners > block) {
+  } else if (has_long_k(plan, cut)) {
     halve(cut.inners, block);
   } else if (longer > kLongSide) {
     halve(longer, kLongSide);
@@ -289,17 +369,28 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
                             " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
+  std::optional<CudaLayout> fastest;
   for (;;) {
     CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
     const char* limit = find_limit(plan, product, layout);
-    const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
-    if (limit == nullptr && layout.bytes <= most) {
-      check_alignment(plan, product, layout.turns);
-      return layout;
+    const bool can_have_fewer = can_shorten(product, cut.turns);
+    const bool fits = limit == nullptr && layout.bytes <= (can_have_fewer ? std::min(cap, kMostTurnBytes) : cap);
+    if (fits) {
+      layout.microseconds = microseconds_of(plan, product, layout, gpu);
+      if (!fastest || layout.microseconds < fastest->microseconds) fastest = std::move(layout);
+    } else if (!can_have_fewer && cut.rows == rows && cut.columns == columns) {
+      find_fastest_blocks(plan, product, gpu, cut, cap, forced, fastest);
     }
-    if (shorten(plan, product, cut)) continue;
-    if (limit != nullptr) throw std::length_error(std::string("a product on a GPU: this one exceeds ") + limit);
-    throw WorkspaceError(cap, layout.bytes);
+    if (fastest && (fits || forced.splits || !has_long_k(plan, cut))) {
+      check_alignment(plan, product, fastest->turns);
+      return *std::move(fastest);
+    }
+    const std::int32_t inners = cut.inners;
+    if (!shorten(plan, product, cut)) {
+      if (limit != nullptr) throw std::length_error(std::string("a product on a GPU: this one exceeds ") + limit);
+      throw WorkspaceError(cap, layout.bytes);
+    }
+    if (cut.inners != inners) cut.pieces = pieces_of(plan, product.a.inner, cut.inners);
   }
 }
 

@@ -41,6 +41,7 @@ struct CudaLayout {
   std::int64_t kept = 0;                      // KeptValues at out_pitch, of updates of "standard"
   bool has_magnitudes = false;                // chains have room for them where the outputs were
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
+  double microseconds = 0;                    // of scale, encode and multiply by the models, on an H200: where there are planes
 
   bool is_without_planes() const { return way != Way::stages; }
 };
@@ -52,9 +53,10 @@ std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const
                                                      std::int64_t cap, const ForcedChoice& forced, WithoutPlanes direct,
                                                      const OfWays& factors = {1, 1, 1, 1});
 
-// The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
-// first of ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not
-// fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
+// The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else fewer
+// matrices, then the blocks of some thousand lines and of K, or of up to 32768 of it, that take least time, else the first of
+// ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not fit, or what
+// exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
                        const ForcedChoice& forced = {});
 
