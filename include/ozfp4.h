@@ -143,7 +143,8 @@ typedef struct ozfp4_options {
   int32_t bits;                    /* capacity of OZFP4_ACCURACY_SCALED, 2 to 200; 0: 53, or 24 of single precision */
   int32_t overflow;                /* of integers */
   int32_t reserved;                /* 0 */
-  int64_t workspace_limit;         /* bytes beside operands and result, which the CPU takes and gives back itself; 0: 2^30 */
+  int64_t workspace_limit;         /* bytes beside operands and result, which the CPU takes and gives back itself; 0: 2^30, on */
+                                   /* a GPU the less of 2^33 and a quarter of its memory, or what the smallest blocks need */
   const ozfp4_plan* plan; /* in place of scheme, backend, family and bits; of all bits that the accuracy takes; NULL: cheapest */
   double* bound;          /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
   int64_t ld_bound;       /* entries of C from line to line of it; 0: without a gap */
@@ -343,8 +344,7 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
 
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
  * those of what is multiplied. For a real A the workspace holds the planes of all lines for all blocks where
- * options.workspace_limit is 0, these are 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is
- * without them. */
+ * options.workspace_limit is 0 and its default has room for them, else those of some lines at a time. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k, const void* a,
                                                       int64_t lda, const void* c, int64_t ldc, const ozfp4_options* options,
                                                       int64_t* bytes);

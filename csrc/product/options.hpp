@@ -27,7 +27,7 @@ struct Options {
   int bits = 0;         // of "scaled"; 0: those of the precision
   bool raises = false;  // where an entry of a product of integers does not fit
   std::int64_t workspace_limit = kDefaultWorkspace;
-  bool has_limit = false;            // it was given
+  bool has_limit = false;            // it was given; else a GPU takes more where not even the smallest blocks have room in it
   bool limits_copies = true;         // of a GPU's integers: operands of 64 bits and the product before a sum count, too
   std::shared_ptr<const Plan> plan;  // null: the one that all this leads to
   // Asked for by name, and not by default.

@@ -116,6 +116,39 @@ def test_less_is_taken_where_the_device_has_no_more(accuracy):
         torch.cuda.set_per_process_memory_fraction(1.0)
 
 
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
+@pytest.mark.parametrize("shapes", [((3000, 1000), (1000, 256)), ((300, 1000), (1000, 3000))], ids=str)
+def test_blocks_of_one_side_have_the_planes_of_the_other(shapes, accuracy):
+    a, b = inputs(shapes)
+    expected, whole = chosen.matmul(a, b, report=True, accuracy=accuracy, backend="int8")
+    limit = whole.workspace * 3 // 5
+    _, report = chosen.matmul(a, b, report=True, accuracy=accuracy, backend="int8", workspace_limit=limit)
+    assert report.workspace <= limit
+    out = noisy(expected.shape, torch.float64)
+    chosen.matmul(a, b, out=out, accuracy=accuracy, backend="int8", workspace_limit=limit)
+    assert_same_bits(out.cpu(), expected.cpu())
+
+
+@pytest.mark.parametrize("call", ["matmul", "gram"])
+def test_without_a_limit_little_of_the_memory_is_taken(call):
+    """At most 8 GiB and a quarter of it, with the bits of one block."""
+    n = 16384 if call == "matmul" else 22528
+    free, total = torch.cuda.mem_get_info(DEVICE)
+    if free < 72 * 2**30:
+        pytest.skip("less than 72 GiB are free")
+    a = torch.randn(n, n, dtype=torch.float64, device=DEVICE)
+    operands = (a, a.T.contiguous()) if call == "matmul" else (a,)
+    whole = ozfp4.matmul(a, a.T, workspace_limit=2**36)
+    out = noisy((n, n), torch.float64)
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    held = torch.cuda.memory_allocated(DEVICE)
+    torch.cuda.reset_peak_memory_stats(DEVICE)
+    getattr(ozfp4, call)(*operands, out=out)
+    assert torch.cuda.max_memory_allocated(DEVICE) - held <= min(2**33, total // 4)
+    assert torch.equal(out, whole)
+
+
 def test_blocks_of_a_complex_product_have_one_workspace_after_the_other():
     a, b = (torch.complex(*torch.randn(2, 2000, 2000, dtype=torch.float64, device=DEVICE)) for _ in "ab")
     out = noisy((2000, 2000), a.dtype)

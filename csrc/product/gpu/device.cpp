@@ -69,6 +69,12 @@ Device current_device() {
   return {index, gpu_of(index)};
 }
 
+Options limited(const Options& options, const Device& device) {
+  Options own = options;
+  if (!own.has_limit) own.workspace_limit = usual_workspace(device.index);
+  return own;
+}
+
 bool is_captured(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");

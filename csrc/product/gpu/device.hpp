@@ -25,6 +25,9 @@ struct Device {
 // The one that the calling thread has made current. Throws Refusal Fault::no_device where there is none.
 OZFP4_CUDA_EXPORT Device current_device();
 
+// The same with the device's usual workspace as the limit, where none was given.
+Options limited(const Options& options, const Device& device);
+
 // Whether a graph is captured on the stream. Throws std::runtime_error where CUDA does not say, as of the default stream while a
 // graph is captured on one that waits for it.
 bool is_captured(cudaStream_t stream);

@@ -123,12 +123,13 @@ std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace&
 // Launches what find(options) finds for the product.
 template <class Own, class Find>
 void run(const Own& product, const Options& options, const DevicePlace& place, const Find& find) {
-  const auto problem = find(options);
+  const Device device = current_device();
+  const auto problem = find(limited(options, device));
   if (!place.allocate) {
     if (!goes_on(place, "workspace", bytes_of(*problem))) return;
     return launch(*problem, product, options, memory_of(place), launching_at(place));
   }
-  const std::shared_ptr<StreamMemory> shared = stream_memory(current_device().index, stream_of(place));
+  const std::shared_ptr<StreamMemory> shared = stream_memory(device.index, stream_of(place));
   const bool is_small = shared != nullptr && bytes_of(*problem) <= kSharedWorkspace;
   const auto& [own, memory] =
       is_small ? std::make_pair(problem, shared->workspace.get()) : with_memory(options, place, problem, find);

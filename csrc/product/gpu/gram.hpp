@@ -21,37 +21,43 @@ namespace ozfp4::product {
 // From here on there are blocks: the launches of more take longer than what they save of a smaller result.
 inline constexpr std::int64_t kLeastGramExtent = 6144;
 
-// The product for these columns, with rows down to the diagonal.
-template <class Gram>
-Gram part_of(const Gram& gram, const ColumnRange& columns) {
-  return part_of(gram, Block{0, columns.last, columns.first, columns.last - columns.first});
-}
-
-// Columns of the result, down to the diagonal, and what is launched for them.
+// Rows and columns of the result on or above the diagonal, and what is launched for them.
 struct GramBlock {
-  ColumnRange columns;
+  ColumnRange rows, columns;
   DeviceBlocks product;
   std::shared_ptr<const DeviceProblem> integers;  // in place of it
+
+  Block place() const { return {rows.first, rows.last - rows.first, columns.first, columns.last - columns.first}; }
 };
 
-// The largest block first; planes of A that are kept lie before what all of them use. Immutable.
+// Blocks whose columns are lines of A from `first` on, the largest block of the diagonal behind that above it; planes of these
+// lines that are kept lie before what all of the blocks use.
+struct GramGroup {
+  std::int64_t first = 0;
+  std::optional<KeptLines> kept{};
+  std::vector<GramBlock> blocks{};
+};
+
+// The last group first, so that the first block has all lines of A, as rows and as columns. Immutable.
 struct GramProblem {
-  std::optional<KeptLines> kept;
-  std::vector<GramBlock> blocks;
-  std::int64_t behind = 0, bytes = 0;
+  std::vector<GramGroup> groups;
+  std::int64_t bytes = 0;
 };
 
 // As of DeviceProblem: all blocks have one. Precondition: a result that is there.
 inline const void* shared_part(const GramProblem& problem) {
-  return shared_part(*problem.blocks.front().product.blocks.front().sum.product);
+  return shared_part(*problem.groups.front().blocks.front().product.blocks.front().sum.product);
 }
 
-// The launches of a product, by lines that are kept where its operands are prepared.
-using FindBlock = std::function<DeviceBlocks(const Product& block)>;
+// The launches of a product, by lines that are kept where its operands are prepared; these take `behind` bytes.
+using FindBlock = std::function<DeviceBlocks(const Product& block, std::int64_t behind)>;
 
-// Lays out what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more
-// than the blocks by themselves. `least_columns`: of a block; 0: by what pays.
-GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& lines, const FindBlock& find,
+// The lines of A, kept.
+using KeepLines = std::function<KeptLines(const Product& gram)>;
+
+// Lays out what `find` finds. Lines are kept where `keep` is not null, by groups of as many as stay with their blocks within
+// `limit` bytes; where few do, none are. `least_columns`: of a block; 0: by what pays.
+GramProblem lay_out_gram(const Product& gram, std::int64_t limit, const KeepLines& keep, const FindBlock& find,
                          std::int64_t least_columns = 0);
 
 // The layout for the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.

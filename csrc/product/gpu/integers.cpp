@@ -32,8 +32,8 @@ Key key_of(const IntegerSum& integers, const Options& options, int device) {
   add(key, p.a.row_stride, p.a.column_stride, p.b.column_stride, p.b.row_stride, p.c.row_stride, p.c.column_stride,
       offset_of(p.a.data), offset_of(p.b.data), offset_of(p.c.data));
   add(key, integers.bits(), is_apart(integers), integers.is_truth, integers.modulus, options.overflows != nullptr,
-      number_of(options.alphabet), number_of(options.family), options.has_limit ? options.workspace_limit : 0,
-      options.limits_copies, number_of(options.plan.get()));
+      number_of(options.alphabet), number_of(options.family), options.has_limit, options.workspace_limit, options.limits_copies,
+      number_of(options.plan.get()));
   for (const Axis& axis : p.axes) add(key, axis.extent, axis.a, axis.b, axis.c);
   return key;
 }
@@ -167,7 +167,7 @@ std::shared_ptr<DeviceProblem> lay_out(const IntegerSum& integers, const Options
   problem->copies = copies_of(integers, options);
   problem->place(integers.product.axes);
   const CudaProduct product = product_at(integers, options, *problem, nowhere());
-  problem->layout = lay_out_behind(options.limits_copies ? problem->places.stages : 0, options,
+  problem->layout = lay_out_behind(options.limits_copies || !options.has_limit ? problem->places.stages : 0, options,
                                    [&](std::int64_t left) { return lay_out_stages(*problem->plan, product, gpu, left, how); });
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;

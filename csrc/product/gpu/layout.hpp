@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -82,11 +83,18 @@ inline cuda::DeviceResult result_of(const ResultView& x) {
 // In place of a workspace where its alignment alone counts.
 inline char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment)); }
 
-// The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Throws a WorkspaceError
-// with the least limit where that is nothing, or too little.
+// The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Where that is nothing, or
+// too little, throws a WorkspaceError with the least limit; or if none was given, takes a quarter of the usual one, or the first
+// double of what is left that does.
 template <class LayOut>
 auto lay_out_behind(std::int64_t taken, const Options& options, const LayOut& lay_out) {
-  const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
+  const std::int64_t limit = options.workspace_limit;
+  for (std::int64_t left = std::max(limit - taken, limit / 4); !options.has_limit; left *= 2) {
+    try {
+      return lay_out(left);
+    } catch (const WorkspaceError&) {
+    }
+  }
   if (taken >= limit) throw WorkspaceError(limit, taken + 1);
   try {
     return lay_out(limit - taken);

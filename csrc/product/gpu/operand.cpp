@@ -20,9 +20,8 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-constexpr std::int64_t kLineAlignment = 16;                // the widest loads
-constexpr std::int64_t kMostPitch = INT32_MAX;             // of cudaMemcpy2D
-constexpr std::int64_t kMostKept = std::int64_t(1) << 35;  // bytes
+constexpr std::int64_t kLineAlignment = 16;     // the widest loads
+constexpr std::int64_t kMostPitch = INT32_MAX;  // of cudaMemcpy2D
 
 // Whether the copy is made of pairs: what a product takes then are the even lines of A, all of B's.
 bool is_expanded(const ToPrepare& own) {
@@ -231,14 +230,12 @@ void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, 
   launch_store(*problem.plan, encoded, memory + problem.places.stored, memory + problem.places.scratch, how.options());
 }
 
-std::optional<KeptLines> KeptLines::of(const Product& product, const Options& options, const Chosen& chosen,
-                                       const Device& device) {
+KeptLines KeptLines::of(const Product& product, const Options& options, const Chosen& chosen, const Device& device) {
   const Operand& a = product.a;
   KeptLines kept;
   kept.rows_ = {product.type_a, true, true, a, a.rows, a.columns, product.type.precision()};
   kept.rows_.stays = true;
   kept.problem_ = lay_out(kept.rows_, options.accuracy, chosen.plan, chosen.kernel, device.gpu);
-  if (kept.problem_.places.scratch - kept.problem_.places.stored > kMostKept) return std::nullopt;
   static_cast<Prepared&>(kept.about_) = {product.type, true, true, a.rows, a.columns, chosen.plan, options.accuracy};
   kept.about_.device = device.index;
   kept.about_.kernel = chosen.kernel;

@@ -73,9 +73,9 @@ void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, 
 // rows of one matrix are columns of its transpose, and lines of either side are encoded alike.
 class KeptLines {
  public:
-  // The rows of A, whatever lies there. None where their planes would take more than 2^35 bytes. Throws std::invalid_argument
-  // where a stage would not take them. Precondition: a real product that reads its operands, no extent above kLongestExtent.
-  static std::optional<KeptLines> of(const Product& product, const Options& options, const Chosen& chosen, const Device& device);
+  // The rows of A, whatever lies there. Throws std::invalid_argument where a stage would not take them. Precondition: a real
+  // product that reads its operands, no extent above kLongestExtent.
+  static KeptLines of(const Product& product, const Options& options, const Chosen& chosen, const Device& device);
 
   // The bytes of the workspace, a multiple of 256.
   std::int64_t bytes() const { return problem_.places.bytes; }

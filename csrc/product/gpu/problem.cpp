@@ -291,7 +291,7 @@ Key key_of(const Product& p, const Options& options, int device) {
   Key key;
   add(key, 0, device, device_generation(), options.has_stages, options.accuracy, options.rounding, options.scheme,
       options.has_scheme, options.has_family, number_of(options.alphabet), number_of(options.family), options.bits,
-      options.has_limit ? options.workspace_limit : 0, number_of(options.plan.get()));
+      options.has_limit, options.workspace_limit, number_of(options.plan.get()));
   add(key, p.type.part, p.type_a.part, p.type_b.part, p.addend_part, p.type_a.is_complex, p.type_b.is_complex,
       p.type.is_complex && p.is_exchanged);
   add(key, p.m, p.n, p.k, p.axes.size(), p.alpha == 0.0, p.alpha.imag() != 0, p.beta != 0.0, p.beta.imag() != 0, is_update(p),
@@ -337,7 +337,7 @@ std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const 
 
 WayOfProduct way_of(const Product& given, const Options& options, cudaStream_t stream) {
   const Product product = merged(given, kLongestExtent);
-  const auto problem = find_problem(product, options, stream);
+  const auto problem = find_problem(product, limited(options, current_device()), stream);
   constexpr double unknown = std::numeric_limits<double>::infinity();
   OfWays times{unknown, unknown, unknown, unknown};
   if (!problem->plan->plan.is_complex) {

@@ -18,17 +18,20 @@ std::atomic<int> changes{0};
 std::mutex lock;
 DeviceForced forced;
 
-// As the driver has it, which takes a millisecond to find.
-std::string name_of(int device) {
-  static auto* const names = new std::map<int, std::string>;
+struct About {
+  std::string name;  // as the driver has it
+  std::int64_t memory;
+};
+
+// It takes a millisecond to find.
+const About& about(int device) {
+  static auto* const found = new std::map<int, About>;
   const std::lock_guard<std::mutex> hold(lock);
-  std::string& name = (*names)[device];
-  if (name.empty()) {
-    cudaDeviceProp about{};
-    cuda::check(cudaGetDeviceProperties(&about, device), "cudaGetDeviceProperties");
-    name = about.name;
-  }
-  return name;
+  const auto held = found->find(device);
+  if (held != found->end()) return held->second;
+  cudaDeviceProp all{};
+  cuda::check(cudaGetDeviceProperties(&all, device), "cudaGetDeviceProperties");
+  return found->try_emplace(device, About{all.name, static_cast<std::int64_t>(all.totalGlobalMem)}).first->second;
 }
 
 // Kept in millionths. Beyond the bounds a measurement is none, of a model that is right on one GPU.
@@ -41,13 +44,15 @@ double factor_of(const std::string& device, const char* way) {
 
 DeviceRates device_rates(int device) {
   if (!has_measured()) return {};
-  const std::string name = name_of(device);
+  const std::string& name = about(device).name;
   const auto rate = [&](const Alphabet& of) { return static_cast<double>(measured(name, of.name).value_or(0)); };
   return {rate(Alphabet::int8),
           rate(Alphabet::fp4),
           {factor_of(name, "direct"), factor_of(name, "thin"), factor_of(name, "tiles"), factor_of(name, "stages")},
           measured(name, std::string("stages") + kModels).has_value()};
 }
+
+std::int64_t usual_workspace(int device) { return usual_workspace_of(about(device).memory); }
 
 void read_device_rates() { read_measured(); }
 

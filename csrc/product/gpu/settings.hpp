@@ -1,6 +1,8 @@
 // Settings of products on devices, beside their options: measured rates, and choices that a test or a measurement forces.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +22,11 @@ struct DeviceRates {
   bool are_measured() const { return int8 > 0 && fp4 > 0; }
 };
 
+// Bytes of workspace that products take on a device of so much memory where they are given no limit: as many as cost them little
+// time, as a program of 16384 x 16384 matrices has room for beside them.
+inline constexpr std::int64_t kMostUsualWorkspace = std::int64_t(1) << 33;
+inline std::int64_t usual_workspace_of(std::int64_t memory) { return std::min(kMostUsualWorkspace, memory / 4); }
+
 // In place of what the kernels and the package would choose.
 struct DeviceForced {
   std::optional<cuda::Kernel> kernel{};  // serves without a self-test
@@ -31,6 +38,7 @@ struct DeviceForced {
 
 // Any thread may call them.
 OZFP4_CUDA_EXPORT DeviceRates device_rates(int device);
+std::int64_t usual_workspace(int device);
 DeviceForced forced_on_devices();
 
 // In place of those before.

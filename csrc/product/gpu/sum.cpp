@@ -1,7 +1,9 @@
 #include "product/gpu/sum.hpp"
 
 #include <algorithm>
+#include <optional>
 
+#include "arith/multiples.hpp"
 #include "cuda/elementwise/matrices.hpp"
 #include "cuda/places.hpp"
 #include "plan/cuts.hpp"
@@ -95,12 +97,59 @@ std::int64_t sum_entry_bytes(const Product& p, const Options& options) {
   return p.count() * (both_parts_entry_bytes(p.type, options.accuracy, p.k) + (p.bound.exists() ? kBound : 0));
 }
 
-// The extents of a block whose copies take half of the workspace limit or less, if those of a row and a column do.
-Extents extents_of_blocks(const Product& p, const Options& options) {
-  if (!options.has_limit || !p.type.is_complex) return {p.m, p.n};
+// ---- Blocks of complex matrices ----
+
+constexpr std::int64_t kWholeTiles = 256;  // rows or columns of a block are a multiple
+constexpr double kCopiedBytes = 2e6;       // of copies, which are read, too, that an H200 makes in a microsecond
+constexpr int kParts[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32};  // of the rows, and of the columns
+
+// What the models say that it takes.
+double microseconds_of(const DeviceSum& sum) {
+  double microseconds = 0;
+  for (const DeviceProblem* problem : {sum.product.get(), sum.rest.get()}) {
+    if (problem == nullptr) continue;
+    microseconds += static_cast<double>(problem->places.stages) / kCopiedBytes + problem->layout.microseconds;
+  }
+  return microseconds;
+}
+
+// The extents of the blocks that take least time of those whose workspace is within the limit: each scales and encodes its lines
+// anew, and larger ones have more copies, which leave the stages less. All of it where copies are few, and where there are no
+// such blocks those whose copies take half of the limit or less, if those of a row and a column do.
+Extents extents_of_blocks(const Product& p, const Options& options, const FindProblem& find) {
   CopyBytes bytes = copy_bytes(p);
   bytes.entry += sum_entry_bytes(p, options);
-  return cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
+  const auto copied = [&](const Extents& block) {
+    const auto rows = static_cast<double>(block.rows), columns = static_cast<double>(block.columns);
+    return rows * static_cast<double>(bytes.row) + columns * static_cast<double>(bytes.column) +
+           rows * columns * static_cast<double>(bytes.entry);
+  };
+  const auto limit = static_cast<double>(options.workspace_limit);
+  if (copied({p.m, p.n}) <= limit / 8) return {p.m, p.n};
+  const bool cuts_rows = !bytes.has_whole_rows && bytes.row + bytes.entry > 0;
+  const bool cuts_columns = !bytes.has_whole_columns && bytes.column + bytes.entry > 0;
+  const auto part = [](std::int64_t extent, int count) {
+    return std::min(extent, round_up(ceil_div(extent, count), kWholeTiles));
+  };
+  Options asked = options;
+  asked.has_limit = true;
+  std::optional<Extents> best;
+  double least = 0;
+  for (const int of_rows : kParts) {
+    for (const int of_columns : kParts) {
+      if ((of_rows > 1 && !cuts_rows) || (of_columns > 1 && !cuts_columns)) continue;
+      const Extents own{part(p.m, of_rows), part(p.n, of_columns)};
+      if (copied(own) > limit / 2) continue;
+      try {
+        const DeviceSum sum = lay_out_sum(part_of(p, {0, own.rows, 0, own.columns}), asked, find);
+        const double blocks = static_cast<double>(p.m) / own.rows * static_cast<double>(p.n) / own.columns;
+        const double microseconds = blocks * microseconds_of(sum);
+        if (!best || microseconds < least) best = own, least = microseconds;
+      } catch (const WorkspaceError&) {
+      }
+    }
+  }
+  return best ? *best : cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
 }
 
 }  // namespace
@@ -117,7 +166,7 @@ DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProble
   const auto found = [&](const Product& alone) {
     const auto problem = lay_out_behind(sum.places.stages, options, [&](std::int64_t left) {
       Options own = options;
-      if (own.has_limit) own.workspace_limit = left;
+      own.workspace_limit = left;
       return find(alone, own);
     });
     sum.places.bytes = std::max(sum.places.bytes, sum.places.stages + problem->places.bytes);
@@ -143,10 +192,9 @@ void launch(const DeviceSum& sum, const Product& p, const Options& options, char
   launch_sums(sum, p, workspace, how.stream);
 }
 
-DeviceBlocks find_blocks(const Product& p, const Options& options, cudaStream_t stream) {
-  const Extents extents = extents_of_blocks(p, options);
-  const FindProblem find = [&](const Product& own, const Options& asked) { return find_problem(own, asked, stream); };
+DeviceBlocks lay_out_blocks(const Product& p, const Options& options, const FindProblem& find) {
   DeviceBlocks found;
+  const Extents extents = p.type.is_complex ? extents_of_blocks(p, options, find) : Extents{p.m, p.n};
   for (std::int64_t row = 0; row < p.m; row += extents.rows) {
     for (std::int64_t column = 0; column < p.n; column += extents.columns) {
       const Block at{row, std::min(extents.rows, p.m - row), column, std::min(extents.columns, p.n - column)};
@@ -155,6 +203,10 @@ DeviceBlocks find_blocks(const Product& p, const Options& options, cudaStream_t 
     }
   }
   return found;
+}
+
+DeviceBlocks find_blocks(const Product& p, const Options& options, cudaStream_t stream) {
+  return lay_out_blocks(p, options, [&](const Product& own, const Options& asked) { return find_problem(own, asked, stream); });
 }
 
 void launch(const DeviceBlocks& found, const Product& p, const Options& options, char* workspace, const Launching& how) {

@@ -1,7 +1,7 @@
 // alpha A B + beta C with whatever factors on the current device, checked. Where one of them has a real and an imaginary part, A
 // B is rounded to a matrix in the workspace, or to the sum of two, and then alpha (A B) + beta C, as product/cpu/both_parts.cpp
-// has it. Where not all of it has room in the workspace limit it is made in blocks of the result: of complex matrices by their
-// copies. The stages cut their own buffers.
+// has it. Where not all of it has room in the workspace limit it is made in blocks of the result: of complex matrices, for
+// their copies. The stages cut their own buffers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -47,7 +47,10 @@ struct DeviceBlocks {
   std::int64_t bytes = 0;
 };
 
-// Throws as find_problem.
+// What `find` finds, for the limit of the options. Throws as it does.
+DeviceBlocks lay_out_blocks(const Product& product, const Options& options, const FindProblem& find);
+
+// The same of the problems of the current device. Throws as find_problem.
 DeviceBlocks find_blocks(const Product& product, const Options& options, cudaStream_t stream);
 
 // As launch of a DeviceProblem. Precondition: a workspace of blocks.bytes, aligned to 256.

@@ -54,7 +54,8 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
         The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
     out, **options
         As in :func:`ozfp4.matmul`, without `device`. The workspace limit is that of a block's product; without one a GPU keeps
-        the planes of all of `a`, which it then encodes once, where its memory has room for them.
+        planes of `a`, all of them, which it then encodes once, where the default has room for them, else those of some rows at a
+        time.
 
     Returns
     -------

@@ -138,10 +138,11 @@ def matmul(
         Return ``(c, Report)`` instead of ``c``. For integers it counts the entries that wrapped, for which a CPU takes moduli
         where the norms of rows and columns do not exclude them.
     workspace_limit : int, optional
-        Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
-        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
-        need a copy of B of twice its size. With `device`: bytes that the product takes on each device, by default four fifths of
-        what is free there; beside device="cpu" the product is cut into tiles where a limit is given.
+        Bytes that may be used beside inputs and output, 2**30 by default; on a GPU 2**33 or a quarter of its memory, the less
+        of both, or more where not even the smallest blocks have room in it. Larger products run in turns of matrices, blocks,
+        and pieces of the inner dimension; a block of two complex operands has a copy of its part of B of twice the size. With
+        `device`: bytes that the product takes on each device, by default four fifths of what is free there; beside
+        device="cpu" the product is cut into tiles where a limit is given.
     accuracy : {"standard", "correct", "scaled"}, optional
         As above; by default "standard", or what :func:`ozfp4.set_default_accuracy` or :func:`ozfp4.default_accuracy` say, or
         that of a prepared operand.

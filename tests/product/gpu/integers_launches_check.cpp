@@ -200,7 +200,7 @@ void check_gram() {
     const IntegerSum& there = twice.sum_there();
     const GramProblem problem =
         lay_out_gram(there, [&](const IntegerSum& block) { return laid_out(block, twice.options); }, least_columns);
-    report("blocks " + twice.text(), (problem.blocks.size() > 1) == (least_columns != 0 && n > 64 + 63));
+    report("blocks " + twice.text(), (problem.groups.front().blocks.size() > 1) == (least_columns != 0 && n > 64 + 63));
     with_workspace(problem.bytes, [&](char* at) { launch(problem, there, twice.options, at, Launching(nullptr)); });
     const IntegersRan ran = multiply_gram(gram, Options{}, counts, least_columns != 0 ? least_columns : n);
     report("a Gram matrix " + twice.text(), twice.here == twice.there);

@@ -163,7 +163,8 @@ void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, ch
     p.type_a = {turn.a.type, false};
     p.type_b = {turn.b.type, false};
     p.c = result(c);
-    (promise.second == Second::bound ? p.bound : p.upper) = result(turn.second);
+    if (promise.second == Second::bound) p.bound = result(turn.second);
+    if (promise.second == Second::upper) p.upper = result(turn.second);
     if (turn.update.is_asked) {
       p.alpha = number_of_parts(turn.update.factors.alpha);
       p.beta = turn.update.c.data == nullptr ? 0.0 : number_of_parts(turn.update.factors.beta);
@@ -192,19 +193,20 @@ struct OnHost {
   static Bytes read(const char* data, std::size_t bytes) { return Bytes(data, data + bytes); }
 };
 
-DeviceSum laid_out(const Product& product, const Options& options) {
-  return lay_out_sum(product, options, [&](const Product& own, const Options& asked) {
-    const auto plan = plan_for(asked, own.type.precision(), inner_of(own), is_paired(own), {{&Alphabet::int8, 1.0}});
-    const bool may_be_direct = asked.accuracy != Accuracy::correct && random_int(0, 1) == 0;
-    return lay_out(own, asked, plan, cuda::Kernel::mma_copy, kPlayedGpu,
-                   may_be_direct ? cuda::WithoutPlanes::where_it_pays : cuda::WithoutPlanes::never);
-  });
+std::shared_ptr<const DeviceProblem> find(const Product& own, const Options& asked) {
+  const auto plan = plan_for(asked, own.type.precision(), inner_of(own), is_paired(own), {{&Alphabet::int8, 1.0}});
+  const bool may_be_direct = asked.accuracy != Accuracy::correct && random_int(0, 1) == 0;
+  return lay_out(own, asked, plan, cuda::Kernel::mma_copy, kPlayedGpu,
+                 may_be_direct ? cuda::WithoutPlanes::where_it_pays : cuda::WithoutPlanes::never);
 }
 
+// In blocks where the usual workspace is small.
 void multiply_there(const Product& given, const Options& options) {
   const Product product = merged(given, kLongestExtent / 2);
-  const DeviceSum sum = laid_out(product, options);
-  with_workspace(sum.places.bytes, [&](char* workspace) { launch(sum, product, options, workspace, nullptr); });
+  Options own = options;
+  if (random_int(0, 1) == 0) own.workspace_limit = std::int64_t(1) << random_int(12, 24);
+  const DeviceBlocks blocks = lay_out_blocks(product, own, find);
+  with_workspace(blocks.bytes, [&](char* workspace) { launch(blocks, product, options, workspace, nullptr); });
 }
 
 // X X^H, by blocks or not, of each matrix of a stack, wherever these and the bounds lie.
@@ -237,11 +239,8 @@ void check_gram(const EntryType& type, Accuracy accuracy, bool has_bound) {
   const std::int64_t least = random_int(0, 1) == 0 ? 64 : 0;
   const std::string name = "a Gram matrix " + text_of(gram) + " accuracy " + std::to_string(static_cast<int>(accuracy));
   try {
-    const FindBlock find = [&](const Product& block) {
-      const DeviceSum sum = laid_out(block, options);
-      return DeviceBlocks{{{{0, block.m, 0, block.n}, sum}}, sum.places.bytes};
-    };
-    const GramProblem problem = product::lay_out_gram(own[1], std::nullopt, find, least);
+    const FindBlock find_block = [&](const Product& block, std::int64_t) { return lay_out_blocks(block, options, find); };
+    const GramProblem problem = product::lay_out_gram(own[1], options.workspace_limit, nullptr, find_block, least);
     with_workspace(problem.bytes, [&](char* workspace) { launch(problem, own[1], options, workspace, nullptr); });
     Ran ran;
     multiply_gram(own[0], options, ran, least != 0 ? least : gram.n);

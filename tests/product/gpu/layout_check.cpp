@@ -15,6 +15,7 @@
 #include "product/gpu/numbering.hpp"
 #include "product/gpu/problem.hpp"
 #include "product/gpu/products.hpp"
+#include "product/gpu/settings.hpp"
 #include "product/gpu/sum.hpp"
 
 using namespace ozfp4;
@@ -179,6 +180,50 @@ void check_copies() {
   }
 }
 
+// Without a limit a product takes no more than 8 GiB and a quarter of the device's memory; where the smallest blocks need more,
+// it is made all the same.
+void check_usual_workspace() {
+  struct Shape {
+    std::int64_t m, n, k, matrices;
+  };
+  constexpr Shape shapes[] = {{100, 100, 100, 1},       {8192, 8192, 8192, 1},    {16384, 16384, 16384, 1},
+                              {24576, 24576, 24576, 1}, {32768, 32768, 32768, 1}, {400000, 512, 4096, 1},
+                              {512, 400000, 4096, 1},   {2000, 3000, 400000, 1},  {1500, 1500, 1500, 300}};
+  constexpr std::int64_t memories[] = {143'771'000'000, 34'190'000'000, 25'757'000'000, 12'884'000'000, 8'000'000'000};
+  auto* const at = reinterpret_cast<char*>(std::uintptr_t(4096));
+  const cuda::Gpu gpu{cuda::held_capabilities()[0], 132, 100 * 1024};
+  const auto find = [&](const Product& own, const Options& asked) { return laid_out(own, asked, gpu); };
+  for (const auto& [m, n, k, matrices] : shapes) {
+    for (const EntryType& type : kTypes) {
+      const std::int64_t entry = type.bytes();
+      Product p{};
+      p.type = p.type_a = p.type_b = type;
+      p.m = m, p.n = n, p.k = k;
+      p.a = {at, m, k, k * entry, entry, false};
+      p.b = {at, k, n, n * entry, entry, false};
+      p.c = {at, n * entry, entry};
+      if (matrices > 1) p.axes = {{matrices, m * k * entry, k * n * entry, m * n * entry, 0, 0, 0}};
+      for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
+        Options options;
+        options.accuracy = accuracy;
+        for (const std::int64_t memory : memories) {
+          options.workspace_limit = usual_workspace_of(memory);
+          const DeviceBlocks blocks = lay_out_blocks(p, options, find);
+          report("the usual workspace " + text_of(p),
+                 blocks.bytes <= std::min(std::int64_t(8) << 30, memory / 4) && blocks.blocks.back().at.row < m,
+                 std::to_string(blocks.bytes) + " of " + std::to_string(memory));
+          if (m != 16384 || type.is_complex || memory < 20'000'000'000 || accuracy == Accuracy::correct) continue;
+          const cuda::CudaLayout& layout = blocks.blocks.front().sum.product->layout;
+          report("every line is encoded once", layout.pieces.empty() && (layout.rows == m || layout.columns == n));
+        }
+        if (m > 100) continue;
+        options.workspace_limit = 1000;
+        report("the smallest blocks", lay_out_blocks(p, options, find).bytes > 1000);
+      }
+    }
+  }
+}
+
 // Products of one key are laid out alike, wherever their operands lie; and complex ones that are copied have one.
 void check_keys(const EntryType& type) {
   const cuda::Gpu gpu = random_gpu();
@@ -261,5 +306,6 @@ int main() {
   for (int i = 0; i < 100; ++i) check_numbers();
   check_plans();
   check_copies();
+  check_usual_workspace();
   return finish();
 }

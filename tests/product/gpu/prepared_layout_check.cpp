@@ -95,12 +95,12 @@ void check_lines() {
     const Device device{0, kGpu};
     const Chosen chosen{plan_of(options, type.precision(), k, false), cuda::Kernel::mma_copy};
     char* const workspace = reinterpret_cast<char*>(std::uintptr_t(1) << 30);
-    const std::optional<KeptLines> kept = KeptLines::of(gram, options, chosen, device);
-    if (!report("lines are kept " + name, kept && kept->bytes() % 256 == 0 && kept->bytes() > n * k)) return;
+    const KeptLines kept = KeptLines::of(gram, options, chosen, device);
+    if (!report("lines are kept " + name, kept.bytes() % 256 == 0 && kept.bytes() > n * k)) return;
     for (const ColumnRange& columns : gram_blocks(n, 256)) {
-      const DevicePrepared left = kept->part(0, columns.last, true, gram.a.data, workspace),
-                           right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
-      Product product = part_of(gram, columns);
+      const DevicePrepared left = kept.part(0, columns.last, true, gram.a.data, workspace),
+                           right = kept.part(columns.first, columns.last, false, gram.a.data, workspace);
+      Product product = part_of(gram, Block{0, columns.last, columns.first, columns.last - columns.first});
       product.prepared_a = &left;
       product.prepared_b = &right;
       const auto problem = lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::WithoutPlanes::never);
@@ -111,57 +111,68 @@ void check_lines() {
   }
 }
 
-// A Gram matrix of n x k, laid out, and its bytes without lines that are kept.
-struct LaidOutGram {
-  GramProblem problem;
-  std::int64_t plain;
-};
-
-LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
+// A Gram matrix of n x k, laid out for a device of so much memory.
+GramProblem lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy, std::int64_t memory) {
   auto* const at = reinterpret_cast<char*>(std::uintptr_t(4096));
   Options options;
   options.accuracy = accuracy;
+  options.workspace_limit = usual_workspace_of(memory);
   const Product gram = gram_of(kD, {at, n, k, k * 8, 8, false}, at);
   const Chosen chosen{plan_of(options, 53, k, false), cuda::Kernel::mma_copy};
-  const FindBlock find = [&](const Product& block) {
-    DeviceSum sum;
-    sum.product = lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::WithoutPlanes::never);
-    return DeviceBlocks{{{{0, block.m, 0, block.n}, sum}}, sum.product->places.bytes};
+  const FindBlock find = [&](const Product& block, std::int64_t behind) {
+    Options own = options;
+    own.workspace_limit -= behind;
+    return lay_out_blocks(block, own, [&](const Product& product, const Options& asked) {
+      return lay_out(product, asked, chosen.plan, chosen.kernel, kGpu, cuda::WithoutPlanes::never);
+    });
   };
-  const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});
-  return {product::lay_out_gram(gram, lines, find), product::lay_out_gram(gram, std::nullopt, find).bytes};
+  const KeepLines keep = [&](const Product& lines) { return KeptLines::of(lines, options, chosen, {0, kGpu}); };
+  return product::lay_out_gram(gram, options.workspace_limit, keep, find);
 }
 
-// Lines are kept where that takes less, or all of it little.
+// All lines are kept where they have room in the usual workspace, else groups of them; every entry on or above the diagonal is
+// multiplied, and lines are kept where they are columns.
 void check_grams() {
-  constexpr std::int64_t small = std::int64_t(1) << 34;
   struct Gram {
     std::int64_t n, k;
     Accuracy accuracy;
-    bool is_kept;
+    std::size_t groups;  // on a device of 141, and of 24 GB
+    std::size_t groups_of_small;
   };
-  constexpr Gram grams[] = {{6144, 512, Accuracy::standard, true},    {8192, 8192, Accuracy::standard, true},
-                            {16384, 16384, Accuracy::standard, true}, {39000, 2500, Accuracy::standard, true},
-                            {32768, 32768, Accuracy::standard, true}, {39000, 39000, Accuracy::standard, true},
-                            {16384, 65536, Accuracy::standard, true}, {39000, 39000, Accuracy::scaled, true},
-                            {39000, 39000, Accuracy::correct, true},  {60000, 60000, Accuracy::scaled, false}};
+  constexpr Gram grams[] = {{6144, 512, Accuracy::standard, 1, 1},    {8192, 8192, Accuracy::standard, 1, 1},
+                            {16384, 16384, Accuracy::standard, 1, 1}, {39000, 2500, Accuracy::standard, 1, 1},
+                            {24576, 24576, Accuracy::standard, 2, 2}, {32768, 32768, Accuracy::standard, 3, 4},
+                            {16384, 65536, Accuracy::standard, 3, 4}, {39000, 39000, Accuracy::scaled, 3, 5},
+                            {39000, 39000, Accuracy::correct, 4, 6}};
   for (const Gram& own : grams) {
-    const std::string name = "a Gram matrix " + std::to_string(own.n) + " x " + std::to_string(own.k) + " accuracy " +
-                             std::to_string(static_cast<int>(own.accuracy));
-    try {
-      const auto [problem, plain] = lay_out_gram(own.n, own.k, own.accuracy);
-      const std::int64_t bytes = problem.bytes;
-      report(name, problem.kept.has_value() == own.is_kept, std::to_string(bytes) + " and " + std::to_string(plain));
-      report(name + " bytes", own.is_kept ? bytes <= small || bytes <= plain + plain / 4 : bytes == plain,
-             std::to_string(bytes) + " and " + std::to_string(plain));
-      std::int64_t columns = 0;
-      for (const GramBlock& block : problem.blocks) {
-        columns += block.columns.last - block.columns.first;
-        report(name + " block", problem.behind + block.product.bytes <= bytes);
+    for (const bool is_small : {false, true}) {
+      const std::int64_t memory = is_small ? 24'000'000'000 : 141'000'000'000;
+      const std::string name = "a Gram matrix " + std::to_string(own.n) + " x " + std::to_string(own.k) + " accuracy " +
+                               std::to_string(static_cast<int>(own.accuracy)) + " memory " + std::to_string(memory);
+      try {
+        const GramProblem problem = lay_out_gram(own.n, own.k, own.accuracy, memory);
+        report(name, problem.groups.size() == (is_small ? own.groups_of_small : own.groups),
+               std::to_string(problem.groups.size()));
+        report(name + " bytes", problem.bytes <= usual_workspace_of(memory), std::to_string(problem.bytes));
+        std::int64_t entries = 0, below = 0;
+        for (const GramGroup& group : problem.groups) {
+          report(name + " lines", group.kept.has_value());
+          for (const GramBlock& block : group.blocks) {
+            const auto& [rows, columns] = std::make_pair(block.rows, block.columns);
+            entries += (rows.last - rows.first) * (columns.last - columns.first);
+            if (rows.last == columns.last) below += (columns.last - columns.first) * (columns.last - columns.first - 1) / 2;
+            report(name + " block", group.kept->bytes() + block.product.bytes <= problem.bytes && columns.first >= group.first &&
+                                        (rows.first == group.first || rows.last == group.first));
+          }
+        }
+        report(name + " entries", entries - below == own.n * (own.n + 1) / 2);
+        const GramBlock& first = problem.groups.front().blocks.front();
+        report(name + " first block", first.columns.last == own.n &&
+                                          (first.rows.last == own.n || first.rows.last == first.columns.first) &&
+                                          first.rows.first == 0);
+      } catch (const std::exception& error) {
+        report(name, false, error.what());
       }
-      report(name + " columns", columns == own.n && problem.blocks.front().columns.last == own.n);
-    } catch (const std::exception& error) {
-      report(name, false, error.what());
     }
   }
 }
