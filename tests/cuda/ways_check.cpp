@@ -203,11 +203,11 @@ constexpr Kernel kSmall = Kernel::mma_bulk, kBytes = Kernel::tcgen05_bytes, kCod
                  kCodes96 = Kernel::tcgen05_fp4_96;
 constexpr Served kServed[] = {
     {8, 8, 8, 1000, kSmall, kSmall, kSmall, kSmall},           {64, 64, 64, 1, kSmall, kSmall, kSmall, kSmall},
-    {64, 64, 64, 4096, kSmall, kSmall, kSmall, kSmall},        {100, 100, 100, 500, kSmall, kSmall, kSmall, kCodes96},
-    {128, 128, 128, 1024, kSmall, kSmall, kSmall, kCodes96},   {256, 256, 256, 1, kBytes, kSmall, kCodes, kCodes96},
-    {256, 256, 256, 256, kBytes, kCodes96, kCodes, kCodes96},  {512, 512, 512, 1, kBytes, kCodes96, kCodes, kCodes96},
+    {64, 64, 64, 4096, kSmall, kSmall, kSmall, kSmall},        {100, 100, 100, 500, kSmall, kSmall, kSmall, kCodes},
+    {128, 128, 128, 1024, kSmall, kSmall, kSmall, kCodes},     {256, 256, 256, 1, kBytes, kSmall, kCodes, kCodes},
+    {256, 256, 256, 256, kBytes, kCodes, kCodes, kCodes},      {512, 512, 512, 1, kBytes, kCodes96, kCodes, kCodes96},
     {64, 65536, 64, 1, kSmall, kCodes96, kCodes, kCodes96},    {128, 16384, 128, 1, kBytes, kCodes96, kCodes, kCodes96},
-    {8192, 8192, 1, 1, kBytes, kCodes96, kCodes, kCodes96},    {4096, 64, 64, 1, kSmall, kSmall, kSmall, kCodes96},
+    {8192, 8192, 1, 1, kBytes, kCodes96, kCodes, kCodes96},    {4096, 64, 64, 1, kSmall, kSmall, kSmall, kCodes},
     {2048, 2048, 2048, 1, kBytes, kCodes96, kCodes, kCodes96}, {16384, 16384, 16384, 1, kBytes, kCodes96, kCodes, kCodes96},
 };
 

@@ -2,13 +2,14 @@
 #include "cuda/multiply/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+
+#include "cuda/multiply/tcgen05/pass.hpp"
 
 namespace ozfp4::cuda::tcgen05 {
 namespace {
 
-// Two multiprocessors share a tile of 256 x 256.
-constexpr int kTileEdge = 256;
 // A tile takes so many for 128 bytes of K: codes at 16384 multiply-adds a clock and multiprocessor, bytes at half of that for
 // half as many; the manufacturer's peak over clock and multiprocessors.
 constexpr double kBlockClocks = 512;
@@ -21,10 +22,13 @@ constexpr double kMemoryBytesPerClock = 28;  // of one multiprocessor
 }  // namespace
 
 double clocks(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu) {
-  const Work work = count_work(shape, kTileEdge, kTileEdge, choice.splits, element);
+  const Work work = count_work(shape, kTile, kTile, choice.splits, element);
   const auto waves = static_cast<double>(ceil_div(work.tiles, std::max(1, gpu.multiprocessors / 2)));
-  const double block_clocks = row.kernel == Kernel::tcgen05_fp4_96 ? kBlockClocks96 : kBlockClocks;
-  const double compute = waves * (work.steps * work.blocks * block_clocks + work.folds * kFoldClocks);
+  const bool is_96 = row.kernel == Kernel::tcgen05_fp4_96;
+  constexpr double kTileBlocks = kTileEntries96 / block_entries(Element::e2m1);
+  double blocks = work.steps * work.blocks / work.folds;  // of a pass
+  if (is_96) blocks = kTileBlocks * std::ceil(blocks / kTileBlocks);
+  const double compute = waves * work.folds * (blocks * (is_96 ? kBlockClocks96 : kBlockClocks) + kFoldClocks);
 
   // A pass after the first reads the bytes that it replaces.
   const double out_bytes = work.out_bytes * (2 * work.folds - 1);

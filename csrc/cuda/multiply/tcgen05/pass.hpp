@@ -22,6 +22,10 @@ namespace ozfp4::cuda::tcgen05 {
 inline constexpr int kMaxPassTerms = 256;
 // Rows and columns of a tile of the output, which two multiprocessors compute.
 inline constexpr int kTile = 256;
+// Codes that the kernel of K = 96 instructions multiplies at a time: eight instructions, and three blocks. Zeros fill the last
+// ones of a sum.
+inline constexpr int kInstructionEntries96 = 96, kTileEntries96 = 768;
+static_assert(kTileEntries96 % kInstructionEntries96 == 0 && kTileEntries96 % block_entries(Element::e2m1) == 0);
 // Output matrices of one launch: CUTLASS's grid has one block along z for each.
 inline constexpr int kMaxLaunchMatrices = kMostGridExtent;
 

@@ -239,7 +239,8 @@ void check_passes(int cases) {
     const int* const moduli_used = random_int(0, 1) == 0 ? &moduli : nullptr;
     const int units = moduli_used == nullptr ? all : std::min(all, std::max(0, moduli) * per_modulus);
     const int block = block_entries(c.schedule.element), length = ((c.k + block - 1) / block + c.splits - 1) / c.splits * block;
-    const auto out = block == 256 ? by_passes<256>(c, moduli_used, i % 2 == 0 ? 1 : 3) : by_passes<128>(c, moduli_used, 1);
+    const auto out = block == 256 ? by_passes<256>(c, moduli_used, i % 2 == 0 ? 1 : tcgen05::kTileEntries96 / block)
+                                  : by_passes<128>(c, moduli_used, 1);
     const int matrices = c.splits * c.batches;
     for (int matrix = 0; matrix < matrices; ++matrix) {
       const int first = matrix / c.batches * length, last = first + length;
