@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ozfp4
@@ -27,8 +29,9 @@ def test_on_a_gpu(
     """Tensors without memory, on a device whose best backend failed its self-test."""
     asked: list[Any] = []
 
-    def choose(options: Any, inner: int, precision: int, is_paired: bool, index: Any) -> Any:
-        asked.append((inner, precision, is_paired, index))
+    def choose(options: Any, shape: Any, precision: int, is_paired: bool, index: Any) -> Any:
+        inner = shape[0]
+        asked.append((shape, precision, is_paired, index))
         bits = 28 if precision == 24 else 57
         return (
             (options.scheme, "fp4", options.family, bits, max(inner, 1), is_paired),
@@ -43,7 +46,10 @@ def test_on_a_gpu(
     is_paired = all(t.is_complex for t in types)
     is_single = all(t in (torch.float32, torch.complex64) for t in types)
     inner = shape_a[-1] * (2 if is_paired else 1)
-    assert asked == [(inner, 24 if is_single else 53, is_paired, None)]
+    m = shape_a[-2] if len(shape_a) > 1 else 1
+    n = shape_b[-1] if len(shape_b) > 1 else 1
+    matrices = math.prod(np.broadcast_shapes(shape_a[:-2], shape_b[:-2]))
+    assert asked == [((inner, m, n, matrices), 24 if is_single else 53, is_paired, None)]
     assert (plan.backend, plan.bits, plan.is_complex) == ("fp4", 28 if is_single else 57, is_paired)
     with pytest.raises(RuntimeError, match=r"^backend: 'fp64' has no GPU kernel"):
         ozfp4.plan_for(a, b, backend="fp64")

@@ -131,7 +131,7 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(break_kernels):
     others = [pair.name for pair in SERVING if pair.element == "u8"][1:]
     if others:
         assert report.backend == "int8"
-        assert report.kernel.startswith(others[0])
+        assert report.kernel.split(", tile")[0] in others
     else:
         assert report.backend == "fp4"
         assert first.name in report.fallback

@@ -23,7 +23,8 @@ constexpr double kStepClocks = 680;  // between K loops
 // Tiles of 256 x 192 take more of them, as their ring has three stages, and less where they hold all of a K loop: the next one's
 // operands are there when a tile is folded.
 constexpr double kShortRingClocks = 760, kWholeRingClocks = -1340;
-// Two warpgroups that multiply one after the other, see AllSteps: what they save for each step.
+// Two warpgroups that multiply one after the other, see AllSteps: what they save for each step, where the ring holds more than
+// its K loop.
 constexpr double kAlternatingClocks = -600;
 constexpr double kFoldClocksPerEntry = 0.05, kWideFoldClocksPerEntry = 0.04;  // the second for tiles of 128 x 256
 constexpr double kLoneConsumer = 1.9;                                         // times that where one warpgroup folds alone
@@ -54,9 +55,9 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
       entries * (may_alternate ? kWideFoldClocksPerEntry : kFoldClocksPerEntry) * (tile.m >= 128 && !turns ? 1 : kLoneConsumer);
   const double stream = work.blocks * work.steps * std::max(multiply, load);
   const double alone = work.blocks * work.steps * std::max({multiply, load, kLatency / ring});  // without neighbours
-  const double wide = tile.m > 128                           ? work.blocks > ring ? kShortRingClocks : kWholeRingClocks
-                      : may_alternate && work.blocks <= ring ? kAlternatingClocks
-                                                             : 0;
+  const double wide = tile.m > 128                          ? work.blocks > ring ? kShortRingClocks : kWholeRingClocks
+                      : may_alternate && work.blocks < ring ? kAlternatingClocks
+                                                            : 0;
   const double rest = work.steps * (kStepClocks + wide) + work.folds * fold;
   const std::int64_t tiles_each = ceil_div(work.tiles, gpu.multiprocessors);
   const auto rounds = static_cast<double>(tiles_each);
