@@ -14,6 +14,9 @@ namespace ozfp4::cuda {
 __device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1000
   return has_fast_fp64;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 860
+  (void)has_fast_fp64;
+  return false;
 #else
   (void)has_fast_fp64;
   return OZFP4_HAS_FEW_FP64_UNITS == 0;

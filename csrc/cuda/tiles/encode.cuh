@@ -122,7 +122,7 @@ __device__ __forceinline__ void encode_unit(TileShared<K>& shared, double (&x)[k
   const std::uint32_t target = shared_address(shared.planes) + static_cast<std::uint32_t>(unit.line * K::Inner) +
                                place_of_chunk<K>(static_cast<std::uint32_t>(unit.line), static_cast<std::uint32_t>(unit.chunk));
   std::uint32_t low[kChunk], high[kChunk];
-#if OZFP4_HAS_FEW_FP64_UNITS
+#if OZFP4_HAS_FEW_FP64_UNITS || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 860)
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) {
     const std::uint64_t integer = static_cast<std::uint64_t>(scaled_integer(x[i], shift)) + kByteHalves;

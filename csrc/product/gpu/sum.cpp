@@ -100,8 +100,9 @@ std::int64_t sum_entry_bytes(const Product& p, const Options& options) {
 // ---- Blocks of complex matrices ----
 
 constexpr std::int64_t kWholeTiles = 256;  // rows or columns of a block are a multiple
+constexpr std::int64_t kLeastLines = 64;   // of a block, where no limit is given
 constexpr double kCopiedBytes = 2e6;       // of copies, which are read, too, that an H200 makes in a microsecond
-constexpr int kParts[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32};  // of the rows, and of the columns
+constexpr int kParts[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32}, kMostParts = 32;  // of the rows, and of the columns
 
 // What the models say that it takes.
 double microseconds_of(const DeviceSum& sum) {
@@ -149,7 +150,12 @@ Extents extents_of_blocks(const Product& p, const Options& options, const FindPr
       }
     }
   }
-  return best ? *best : cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
+  if (best) return *best;
+  const Extents cut = cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
+  // A stack's blocks are of all its matrices. Narrow ones would take much longer than memory that nobody limits is worth.
+  const bool is_narrow = cut.rows < std::min(p.m, kLeastLines) || cut.columns < std::min(p.n, kLeastLines);
+  if (options.has_limit || !is_narrow) return cut;
+  return {cuts_rows ? part(p.m, kMostParts) : p.m, cuts_columns ? part(p.n, kMostParts) : p.n};
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ def keep(device: str, figures: Mapping[str, int | None]) -> bool:
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
         with _alone_in(file.parent):
-            others = [line for line in kept_lines() if line.split("\t")[:2] not in replaced]
+            others = [line for line in _lines() if line.split("\t")[:2] not in replaced]
             write(file, "".join(f"{line}\n" for line in [*others, *lines]))
     except OSError:
         return False
@@ -36,8 +36,16 @@ def keep(device: str, figures: Mapping[str, int | None]) -> bool:
 def kept_lines() -> list[str]:
     """The lines of the file; none where there is none that can be read."""
     try:
-        return Path(_core.measured_file()).read_text(encoding="utf-8", errors="replace").splitlines()
+        return _lines()
     except OSError:
+        return []
+
+
+def _lines() -> list[str]:
+    """As :func:`kept_lines`. OSError for a file that cannot be read: it must not be replaced."""
+    try:
+        return Path(_core.measured_file()).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
         return []
 
 

@@ -207,6 +207,7 @@ void check_usual_workspace() {
         Options options;
         options.accuracy = accuracy;
         for (const std::int64_t memory : memories) {
+          if (matrices * (m * k + k * n + m * n) * entry > memory) continue;  // such matrices are not there
           options.workspace_limit = usual_workspace_of(memory);
           const DeviceBlocks blocks = lay_out_blocks(p, options, find);
           report("the usual workspace " + text_of(p),
@@ -221,6 +222,24 @@ void check_usual_workspace() {
         report("the smallest blocks", lay_out_blocks(p, options, find).bytes > 1000);
       }
     }
+  }
+}
+
+// Blocks of a stack are of all its matrices. Without a limit they do not become narrow ones.
+void check_stacks_without_limit() {
+  auto* const at = reinterpret_cast<char*>(std::uintptr_t(4096));
+  const cuda::Gpu gpu{cuda::held_capabilities()[0], 132, 100 * 1024};
+  for (const std::int64_t n : {64, 256}) {
+    Product p{};
+    p.type = p.type_a = p.type_b = kZ;
+    p.m = p.n = p.k = n;
+    p.a = p.b = {at, n, n, 16 * n, 16, false};
+    p.c = {at, 16 * n, 16};
+    p.axes = {{(std::int64_t(1) << 28) / (n * n), 16 * n * n, 16 * n * n, 16 * n * n, 0, 0, 0}};
+    Options options;
+    options.workspace_limit = usual_workspace_of(143'771'000'000);
+    const auto find = [&](const Product& own, const Options& asked) { return laid_out(own, asked, gpu); };
+    report("blocks of a stack", lay_out_blocks(p, options, find).blocks.size() == 1, text_of(p));
   }
 }
 
@@ -307,5 +326,6 @@ int main() {
   check_plans();
   check_copies();
   check_usual_workspace();
+  check_stacks_without_limit();
   return finish();
 }
