@@ -26,7 +26,7 @@ from pathlib import Path
 PACKAGES = ("numpy.linalg", "scipy.linalg", "scipy.sparse.linalg")
 SAMPLES = Path(__file__).with_name("torch_linalg_samples.py")
 EVERY = "float32,float64,complex64,complex128"
-# Those of FFLAS-FFPACK that multiply most: each takes a compiler up to a minute.
+# The programs of FFLAS-FFPACK that multiply most: each takes a compiler up to a minute.
 FFLAS = "test-fgemm test-ftrsm test-fsyrk test-lu test-det test-echelon test-charpoly test-invert-check test-fgesv"
 
 # Runs the tests behind the words of a command, [] or ozfp4 exec's: those that fail, and a line that sums up.
@@ -34,7 +34,7 @@ Run = Callable[[list[str]], tuple[list[str], str]]
 
 
 def output(command: list[str], folder: Path, statuses: tuple[int, ...] = (0,)) -> str:
-    """What a command writes, which may end with these statuses alone."""
+    """The output of a command, which may end with these statuses alone."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode not in statuses:
         raise SystemExit(

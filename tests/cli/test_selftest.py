@@ -144,10 +144,14 @@ def test_a_report_names_no_people_and_no_serial_numbers() -> None:
         "rows": ["(a serial number)", "(a folder)", "cannot open '(a folder)'"],
         "kept": facts["kept"],
     }
+    assert machine_report._without_names(f"MIG-01234567-{'89ab-' * 3}0123456789ab") == "(a serial number)"
+    libraries = "/home/Jane Doe/a b/libfirst.so:/x/libsecond.so.2:ssh://jane@host/y"
+    assert machine_report._variable(libraries) == "libfirst.so:libsecond.so.2:(a folder):(a folder)"
+    assert machine_report._variable("0,1") == "0,1"
 
 
 class Gpu:
-    """What a report takes of torch, of a GPU that is not there."""
+    """The functions of torch that a report calls, for a GPU that is not there."""
 
     name, major, minor, total_memory, uuid = "Some GPU", 12, 0, 1 << 34, "0123"
     cuda = SimpleNamespace(

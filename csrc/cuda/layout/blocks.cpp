@@ -25,7 +25,7 @@ constexpr std::int32_t kLongSide = 256;     // blocks of the output below this l
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
 constexpr int kMostParts = 64;              // of the rows, and of the columns: as many blocks are tried to find the fastest
 
-// Of an H200 at N = 16384, in a microsecond: bytes that scale and encode move, and products of bytes that a multiprocessor adds.
+// An H200 at N = 16384, in a microsecond: bytes that scale and encode move, and products of bytes that a multiprocessor adds.
 constexpr double kPreparedBytes = 3.4e6, kMultiplied = 5.9e6;
 constexpr double kLaunches = 50;  // microseconds of a block: of four launches, each of which begins and ends
 
@@ -213,9 +213,9 @@ double prepared_bytes(const CudaPlan& plan, const DeviceOperand& operand, std::i
   return read + static_cast<double>(times) * (read + written);
 }
 
-// Of scale, encode and multiply. How often lines are encoded follows from Preparation::encode. The last tiles of a launch leave
-// multiprocessors idle: half of them, as data decides how many tiles there are. What tiles read is left out: they share little
-// beyond those that run at a time, however large the block is.
+// The model of scale, encode and multiply. Preparation::encode says how often lines are encoded. The last tiles of a launch are
+// taken to leave half of the multiprocessors idle, as data decides how many tiles there are. Reads of tiles are left out: only
+// tiles that run at the same time share them, however large the block is.
 double microseconds_of(const CudaPlan& plan, const CudaProduct& product, const CudaLayout& layout, const Gpu& gpu) {
   const Turn turn = turn_at(product, layout.turns, 0);
   const std::int64_t rows = ceil_div(turn.a.outer, layout.rows), columns = ceil_div(turn.b.outer, layout.columns);
@@ -268,13 +268,13 @@ const char* find_limit(const CudaPlan& plan, const CudaProduct& product, const C
 // Pieces of K have schedules of their own, which travel in the kernel's parameters: no plan of more products has any.
 bool may_cut_k(const Plan& plan) { return !plan.has_moduli() || plan.products() <= kMaxInlineSteps; }
 
-// Of `extent` lines the parts of equal extent, `count` of them or less.
+// The lines of a part where `extent` lines are cut into `count` equal parts or fewer.
 std::int32_t part_of(std::int32_t extent, std::int64_t count) {
   return static_cast<std::int32_t>(std::min<std::int64_t>(extent, round_up(ceil_div(extent, count), kLongSide)));
 }
 
-// The fastest of `best` and the blocks of the output that stay at or below `cap` bytes, for the turns and pieces of K of `whole`:
-// of any number of parts of the rows, the largest part of the columns. None where none of them does.
+// The fastest of `best` and the blocks of the output that stay at or below `cap` bytes, with the turns and pieces of K of
+// `whole`. For each number of parts of the rows the most columns that fit are tried. None where none fit.
 void find_fastest_blocks(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& whole, std::int64_t cap,
                          const ForcedChoice& forced, std::optional<CudaLayout>& best) {
   const auto attempt = [&](const Cut& cut) {

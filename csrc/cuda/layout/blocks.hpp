@@ -53,10 +53,10 @@ std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const
                                                      std::int64_t cap, const ForcedChoice& forced, WithoutPlanes direct,
                                                      const OfWays& factors = {1, 1, 1, 1});
 
-// The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else fewer
-// matrices, then the blocks of some thousand lines and of K, or of up to 32768 of it, that take least time, else the first of
-// ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not fit, or what
-// exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
+// The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes). Else fewer
+// matrices at a time. Then the fastest blocks of some thousand lines with all of K, or up to 32768 of it. Then the first of ever
+// smaller cuts that fits. Throws WorkspaceError with the least workspace where even the smallest cut does not fit, or exceeds the
+// kernels' limits; std::invalid_argument for forced splits that the schedule does not have.
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
                        const ForcedChoice& forced = {});
 

@@ -27,7 +27,8 @@ constexpr double kCertifiedEntries = 0.6, kCertifiedLines = 400, kCertifiedResul
 constexpr std::int32_t kLongestAtOnce = 8192;  // K of scale and encode in one launch
 constexpr double kBytesOfFit = 8 + 15;         // of an entry, read and written
 
-// What tiles take more where the instructions of warps, by which they multiply all pairs of limbs, are slower than on an H200.
+// The time that tiles take beyond their model where warp-level instructions, which multiply all pairs of limbs, are slower than
+// on an H200.
 double microseconds_of_slower_tiles(int limbs, const Turn& turn, const Gpu& gpu) {
   const double products =
       static_cast<double>(turn.result.stack.count()) * turn.result.rows * turn.result.columns * turn.a.inner * limbs * limbs;

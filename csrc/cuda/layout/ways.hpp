@@ -47,8 +47,8 @@ double chain_microseconds(const Turn& turn, bool by_tiles);
 struct ProductShape {
   std::int64_t inner = 1, m = 0, n = 0, matrices = 1;  // m = 0: all but `inner` is not known
 
-  // Whether kernels are compared by it. Those of tcgen05 have tiles of 256 x 256, others small ones; on devices without it the
-  // order of find_kernel is that of every shape, and the models of different kernels were not fitted beside each other.
+  // Whether kernels are compared by it: kernels of tcgen05 have tiles of 256 x 256, others small ones. Other devices keep the
+  // order of find_kernel, as the models of their kernels were not fitted beside each other.
   bool decides_on(const Gpu& gpu) const { return m > 0 && gpu.has_tcgen05(); }
 };
 

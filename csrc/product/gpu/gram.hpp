@@ -30,8 +30,8 @@ struct GramBlock {
   Block place() const { return {rows.first, rows.last - rows.first, columns.first, columns.last - columns.first}; }
 };
 
-// Blocks whose columns are lines of A from `first` on, the largest block of the diagonal behind that above it; planes of these
-// lines that are kept lie before what all of the blocks use.
+// Blocks whose columns are lines of A from `first` on: that above the diagonal, then those on it, the largest first. Planes of
+// these lines that are kept lie before the workspace that all blocks share.
 struct GramGroup {
   std::int64_t first = 0;
   std::optional<KeptLines> kept{};

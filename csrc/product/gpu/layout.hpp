@@ -83,13 +83,13 @@ inline cuda::DeviceResult result_of(const ResultView& x) {
 // In place of a workspace where its alignment alone counts.
 inline char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment)); }
 
-// The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Where that is nothing, or
-// too little, throws a WorkspaceError with the least limit; or if none was given, takes a quarter of the usual one, or the first
-// double of what is left that does.
+// The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Where that is too little,
+// a given limit is refused by a WorkspaceError with the least one. Without a given limit `left` is a quarter of the usual one at
+// least, and doubles until it suffices.
 template <class LayOut>
 auto lay_out_behind(std::int64_t taken, const Options& options, const LayOut& lay_out) {
   const std::int64_t limit = options.workspace_limit;
-  for (std::int64_t left = std::max(limit - taken, limit / 4); !options.has_limit; left *= 2) {
+  for (std::int64_t left = std::max({limit - taken, limit / 4, std::int64_t(1)}); !options.has_limit; left *= 2) {
     try {
       return lay_out(left);
     } catch (const WorkspaceError&) {

@@ -22,8 +22,8 @@ struct DeviceRates {
   bool are_measured() const { return int8 > 0 && fp4 > 0; }
 };
 
-// Bytes of workspace that products take on a device of so much memory where they are given no limit: as many as cost them little
-// time, as a program of 16384 x 16384 matrices has room for beside them.
+// Bytes of workspace that products take at most on a device of so much memory, where they are given no limit. A program of
+// 16384 x 16384 matrices has room for them on a card of 24 GB.
 inline constexpr std::int64_t kMostUsualWorkspace = std::int64_t(1) << 33;
 inline std::int64_t usual_workspace_of(std::int64_t memory) { return std::min(kMostUsualWorkspace, memory / 4); }
 

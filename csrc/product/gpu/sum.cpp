@@ -104,7 +104,7 @@ constexpr std::int64_t kLeastLines = 64;   // of a block, where no limit is give
 constexpr double kCopiedBytes = 2e6;       // of copies, which are read, too, that an H200 makes in a microsecond
 constexpr int kParts[] = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32}, kMostParts = 32;  // of the rows, and of the columns
 
-// What the models say that it takes.
+// The time of a sum by the models.
 double microseconds_of(const DeviceSum& sum) {
   double microseconds = 0;
   for (const DeviceProblem* problem : {sum.product.get(), sum.rest.get()}) {
@@ -114,9 +114,9 @@ double microseconds_of(const DeviceSum& sum) {
   return microseconds;
 }
 
-// The extents of the blocks that take least time of those whose workspace is within the limit: each scales and encodes its lines
-// anew, and larger ones have more copies, which leave the stages less. All of it where copies are few, and where there are no
-// such blocks those whose copies take half of the limit or less, if those of a row and a column do.
+// The extents of the fastest blocks whose workspace is within the limit. Each block scales and encodes its lines anew; larger
+// ones have more copies, which leave the stages less. Where copies are few, the whole product is one block. Where no such blocks
+// are found, copies take half of the limit or less, if those of a row and a column do.
 Extents extents_of_blocks(const Product& p, const Options& options, const FindProblem& find) {
   CopyBytes bytes = copy_bytes(p);
   bytes.entry += sum_entry_bytes(p, options);

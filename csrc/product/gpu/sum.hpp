@@ -47,7 +47,7 @@ struct DeviceBlocks {
   std::int64_t bytes = 0;
 };
 
-// What `find` finds, for the limit of the options. Throws as it does.
+// The blocks by problems that `find` returns, for the limit of the options. Throws as `find`.
 DeviceBlocks lay_out_blocks(const Product& product, const Options& options, const FindProblem& find);
 
 // The same of the problems of the current device. Throws as find_problem.

@@ -38,7 +38,7 @@ _CLOCKS = (
 _VARIABLES = re.compile("(OZFP4|OMP|CUDA|NVIDIA|PYTORCH)_|LD_PRELOAD$")  # of the environment, that matter
 _PATH = re.compile(r"(?<![\w./])/[^\s/'\":]+(?:/[^\s/'\":]*)*")
 _SHOWN_FILE = re.compile(r"[^/]+\.(?:so|py|json)[.\d]*$")
-_SERIAL = re.compile(r"\b[0-9a-f]{32}\b|\bGPU-[0-9a-f-]{36}\b")
+_SERIAL = re.compile(r"\b[0-9a-f]{32}\b|\b(?:GPU|MIG)-[0-9a-f-]{36}\b")
 
 
 def _without_names(value: Any) -> Any:
@@ -57,8 +57,16 @@ def _without_names(value: Any) -> Any:
     return _PATH.sub(file_alone, _SERIAL.sub("(a serial number)", value))
 
 
+def _variable(value: str) -> str:
+    """A variable's value, with the names of libraries in place of paths, which may have spaces."""
+    if "/" not in value:
+        return value
+    shown = (_SHOWN_FILE.search(part) for part in value.split(":"))
+    return ":".join(file[0] if file else "(a folder)" for file in shown)
+
+
 def _gpu(torch: Any, index: int) -> dict[str, Any]:
-    """What torch says of a device, and what of its memory is free."""
+    """The properties that torch has of a device, and its free memory."""
     about = torch.cuda.get_device_properties(index)
     facts = {name: getattr(about, name) for name in dir(about) if not name.startswith(("_", "uuid", "pci_"))}
     shown = {name: x for name, x in facts.items() if isinstance(x, (int, str))}
@@ -155,7 +163,9 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
         {
             "schema": SCHEMA,
             "machine": machine,
-            "environment": {name: x for name, x in sorted(os.environ.items()) if _VARIABLES.match(name)},
+            "environment": {
+                name: _variable(x) for name, x in sorted(os.environ.items()) if _VARIABLES.match(name)
+            },
             "gpus": [_gpu(torch, index) for index in range(count)],
             "clocks before": before,
             "clocks after": _clocks(),

@@ -138,6 +138,17 @@ Program producer_program(const std::vector<Turn>& turns) {
   return program;
 }
 
+// Waits for each of the next stages, and releases all but the last one.
+template <int kStages>
+void multiply_stages(Program& program, RingPosition<kStages>& ring, std::uint64_t position, std::uint32_t stages) {
+  for (std::uint32_t i = 0; i < stages; ++i) {
+    program.push_back({Operation::wait_full, ring.stage, ring.parity, position + i});
+    // The stage before is free when its multiplication has ended, that is after the next one has begun.
+    if (i > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position + i - 1});
+    ring.advance();
+  }
+}
+
 // What Consumer::run does on the way, and whether that is in step with the order.
 template <int kStages>
 Program consumer_program(const Block& block, const std::vector<Turn>& turns, int group, bool& is_in_step) {
@@ -166,12 +177,7 @@ Program consumer_program(const Block& block, const std::vector<Turn>& turns, int
       ring.advance(next.stages_before());
     }
     position += between;
-    for (std::uint32_t i = 0; i < turn.stages; ++i) {
-      program.push_back({Operation::wait_full, ring.stage, ring.parity, position + i});
-      // The stage before is free when its multiplication has ended, that is after the next one has begun.
-      if (i > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position + i - 1});
-      ring.advance();
-    }
+    multiply_stages(program, ring, position, turn.stages);
     if (next.hands_over()) program.push_back({Operation::arrive, static_cast<std::uint32_t>(1 - group)});
     position += turn.stages;
     if (turn.stages > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position - 1});
@@ -196,11 +202,7 @@ Program sharing_program(const Block& block, const std::vector<Turn>& steps, int 
   while (next.exists() && at < steps.size()) {
     if (next.waits()) program.push_back({Operation::sync, static_cast<std::uint32_t>(group)});
     const std::uint32_t stages = steps[at++].stages;
-    for (std::uint32_t i = 0; i < stages; ++i) {
-      program.push_back({Operation::wait_full, ring.stage, ring.parity, position + i});
-      if (i > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position + i - 1});
-      ring.advance();
-    }
+    multiply_stages(program, ring, position, stages);
     next.advance(p, tiles);
     if (next.hands_over()) hand_over();
     position += stages;
