@@ -34,9 +34,8 @@ CPU = ROOT / "docs" / "data" / "cpu.json"
 FIGURES = ROOT / "docs" / "figures" / "h200"
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs" / "index.md",
-    ROOT / "docs" / "performance.md",
-    ROOT / "docs" / "scaling.md",
+    ROOT / "docs" / "performance" / "gpu.md",
+    ROOT / "docs" / "performance" / "several-gpus.md",
 )
 NOT_MEASURED = "Not measured in the present data."
 
@@ -310,7 +309,7 @@ def predicted(results: Results) -> str:
         for row in rows
     ]  # fmt: skip
     head = ["compute stage", "N", "products", "R, TOPS", "model, ms", "measured, ms", "over the model"]
-    return f"{_machine(found['machine'])}\n\n{_table(head, lines)}\n\n![Predicted and measured](figures/h200/model.svg)"
+    return f"{_machine(found['machine'])}\n\n{_table(head, lines)}\n\n![Predicted and measured](../figures/h200/model.svg)"
 
 
 def case(row: Row) -> str:
@@ -387,7 +386,7 @@ def scaling_products(_: Results) -> str:
         for row in found["rows"]
         if "skipped" in row
     ]
-    drawn = ["![Measured scaling and the model](figures/scaling.svg)"]
+    drawn = ["![Measured scaling and the model](../figures/scaling.svg)"]
     return "\n\n".join(
         [_machine(found), table, *reasons, *(drawn if (FIGURES.parent / "scaling.svg").exists() else [])]
     )
@@ -470,7 +469,7 @@ CAPTIONS = {
 def figures(results: Results) -> str:
     """The figures that tools/device_figures.py drew, the model's left out."""
     drawn = [name for name in CAPTIONS if (FIGURES / f"{name}.svg").exists()]
-    return "\n\n".join(f"![{CAPTIONS[name]}, {results['device']}](figures/h200/{name}.svg)" for name in drawn)
+    return "\n\n".join(f"![{CAPTIONS[name]}, {results['device']}](../figures/h200/{name}.svg)" for name in drawn)
 
 
 BLOCKS: dict[str, Callable[[Results], str]] = {

@@ -1,5 +1,5 @@
 // The routines by which libblastrampoline learns of a library how wide its integers are, and how functions return complex and
-// single numbers (docs/how-to/unchanged-programs.md). All calls of them in a process come here, and go on to the real routine.
+// single numbers (docs/guide/existing-programs.md). All calls of them in a process come here, and go on to the real routine.
 #include <complex>
 #include <cstdint>
 #include <cstdlib>

@@ -135,7 +135,7 @@ std::string summary_text(const std::vector<Row>& rows) {
   if (rows.empty()) {
     return text +
            "no product reached a routine that ozfp4 stands before; its BLAS may be linked statically, or bound within a "
-           "library (docs/how-to/unchanged-programs.md)\n";
+           "library (docs/guide/existing-programs.md)\n";
   }
   text += "caught " + number(sums.all.calls[0]) + format(" products in %.3f s, left ", seconds(sums.all.nanoseconds[0])) +
           number(sums.all.calls[1]) + format(" in %.3f s\n", seconds(sums.all.nanoseconds[1]));

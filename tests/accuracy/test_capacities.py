@@ -1,4 +1,4 @@
-"""The capacities that the core gives lines at the steps of the rules are those of the reference (docs/accuracy.md)."""
+"""The capacities that the core gives lines at the steps of the rules are those of the reference (docs/inside/accuracy.md)."""
 
 from __future__ import annotations
 

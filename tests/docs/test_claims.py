@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_code_in_pages import ROOT, run
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+@pytest.mark.parametrize("name", ["README.md"])
 def test_the_first_example_holds_on_a_cpu(name: str) -> None:
     pytest.importorskip("torch")
     text = (ROOT / name).read_text(encoding="utf-8").replace("<!-- needs: cuda -->", "", 1)
@@ -28,7 +28,7 @@ def test_the_first_example_holds_on_a_cpu(name: str) -> None:
 
 
 def test_what_pages_say_of_the_identity() -> None:
-    """README.md, docs/getting-started.md: the identity, a permutation and a diagonal matrix do what they do in FP64."""
+    """README.md, docs/start/first-steps.md: the identity, a permutation and a diagonal matrix do what they do in FP64."""
     n = 1024
     x = np.random.default_rng(0).standard_normal((8, n))
     d = np.random.default_rng(1).standard_normal(n)
@@ -39,7 +39,7 @@ def test_what_pages_say_of_the_identity() -> None:
 
 
 def test_what_a_page_says_of_normal_operands() -> None:
-    """docs/accuracy.md, Limits: less than one entry of a hundred is farther from the real product than NumPy's."""
+    """docs/inside/accuracy.md, Limits: less than one entry of a hundred is farther from the real product than NumPy's."""
     n = 1024
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((20, n)), rng.standard_normal((n, 20))
@@ -50,13 +50,13 @@ def test_what_a_page_says_of_normal_operands() -> None:
 
 
 def test_what_a_page_says_of_the_memory_of_a_prepared_operand() -> None:
-    """docs/how-to/prepare.md: 48 bytes an entry with fp64, and the copy's 8."""
+    """docs/guide/prepare.md: 48 bytes an entry with fp64, and the copy's 8."""
     x = np.random.default_rng(0).standard_normal((1000, 1000))
     assert ozfp4.prepare(x, "right", backend="fp64").nbytes == (48 + 8) * x.size
 
 
 def test_the_sample_of_a_report_has_the_fields_of_one() -> None:
-    text = (ROOT / "docs/tutorials/numpy.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/guide/numpy.md").read_text(encoding="utf-8")
     sample = re.findall(r"^    (\w+) {2,}\S", text, re.MULTILINE)
     _, report = ozfp4.matmul(np.ones((2, 2)), np.ones((2, 2)), report=True)
     assert sample == re.findall(r"^(\w+) ", str(report), re.MULTILINE)[: len(sample)]

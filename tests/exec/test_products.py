@@ -95,7 +95,7 @@ def test_openblas_conjugation_without_transpose_is_left(report: Path) -> None:
 
 
 def test_a_routine_that_is_taken_by_our_librarys_handle(report: Path) -> None:
-    """As libblastrampoline takes what `lbt_forward` names (docs/how-to/unchanged-programs.md)."""
+    """As libblastrampoline takes what `lbt_forward` names (docs/guide/existing-programs.md)."""
     done = reported(report, "by_handle", mode="always", verify=1)
     assert (done["caught"], done["left"], done["verified"]["wrong"]) == (1, 0, 0)
 

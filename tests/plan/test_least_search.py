@@ -94,7 +94,7 @@ def test_58_products_do_not_reach_121_bits(searched: tuple) -> None:
 def test_58_products_do_not_reach_121_bits_with_recipes_of_any_form_up_to_four_products(
     searched: tuple,
 ) -> None:
-    """A relaxation that grants every R <= 4 that is not excluded by a lemma; see docs/least-plans.md."""
+    """A relaxation that grants every R <= 4 that is not excluded by a lemma; see docs/inside/least-plans.md."""
     found, _ = searched
     relaxed = beyond.relaxed_products({m: r.products for m, r in found.items()})
     assert all(relaxed[m] <= r.products for m, r in found.items())

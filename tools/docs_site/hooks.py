@@ -14,7 +14,10 @@ from notebooks import page_of, title_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages of the root, under the names that they have in the site.
-OF_ROOT = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+OF_ROOT = {"index.md": "README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+# A link from a page of the root to a page of docs/, to a notebook or to another page of the root.
+TO_DOCS = re.compile(r"\]\(docs/")
+TO_NOTEBOOK = re.compile(r"\]\((notebooks/\w+)\.ipynb")
 # A role of Sphinx in a docstring, as Markdown leaves it.
 ROLE = re.compile(r":(?:func|class|meth|attr|mod|data):<code>~?([\w.]+)</code>")
 
@@ -41,7 +44,10 @@ def on_config(config: Any) -> Any:
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages of the root, and a page for every notebook with the outputs that it was stored with."""
     for name, source in OF_ROOT.items():
-        files.append(File.generated(config, name, content=(ROOT / source).read_text(encoding="utf-8")))
+        text = TO_NOTEBOOK.sub(r"](\1.md", TO_DOCS.sub("](", (ROOT / source).read_text(encoding="utf-8")))
+        for page, other in OF_ROOT.items():
+            text = text.replace(f"]({other}", f"]({page}")
+        files.append(File.generated(config, name, content=text))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         text, pictures = page_of(path)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))

@@ -1,7 +1,7 @@
 """What recipes of any form could change: bounds and searches around the question of 58 products at 121 bits.
 
 A recipe of any form is: limb functions l_r of x and k_r of y with values in S and weights w_r such that
-sum_r w_r l_r(x) k_r(y) = x y (mod m). docs/least-plans.md proves the lemmas that are used here:
+sum_r w_r l_r(x) k_r(y) = x y (mod m). docs/inside/least-plans.md proves the lemmas that are used here:
 
   - a prime p >= 17 has R in {3, 4} only where Karatsuba or pair recipes exist, and never R <= 2;
   - a modulus with a prime factor q >= 17 and R <= 4 is at most 225; R = 3 needs m triples of S on a plane
@@ -217,7 +217,7 @@ def five_limb_reach(p: int, points: Array) -> int:
 
 
 def report(products: Mapping[int, int], best: Sequence[ModuliSet]) -> None:
-    """Everything that docs/least-plans.md quotes about 58 products; some minutes."""
+    """Everything that docs/inside/least-plans.md quotes about 58 products; some minutes."""
     print(f"Q = {TARGET_PRODUCTS}: {best[TARGET_PRODUCTS].bits:.4f} bits with the four kinds of recipes")
 
     smooth = [m for m in range(2, MODULUS_MAX + 1) if max(prime_factors(m)) <= 13]

@@ -19,7 +19,7 @@ _HEAD = """\
 // The recipe of fewest products of each modulus over the FP4 alphabet
 //     S = {0, +-1, +-2, +-3, +-4, +-6, +-8, +-12}, twice the values of E2M1,
 // and the pairwise coprime sets of moduli with the largest product P for a given number of products Q.
-// The mathematics is in docs/least-plans.md; tests/plan/test_least_table.py multiplies out every row.
+// The mathematics is in docs/inside/least-plans.md; tests/plan/test_least_table.py multiplies out every row.
 //
 // A residue x modulo m is encoded by limbs of S, x = c0 + b*c1 (mod m), b = base; y likewise by d0, d1. Then
 // modulo m

@@ -1,5 +1,5 @@
 // The capacity c of a line, the bits of its integers, chosen by the line alone: C_ij depends on row i and column j and nothing
-// else (docs/accuracy.md). p is the precision of the result, 53 or 24.
+// else (docs/inside/accuracy.md). p is the precision of the result, 53 or 24.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr int kDeep = 15, kVeryDeep = 20;
 OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::uint64_t>(x)); }
 
 // Bits beside p in "standard": for K from 512 on they take one INT8 modulus more than p bits do, and nearly all entries of dense
-// matrices have a certificate (docs/accuracy.md).
+// matrices have a certificate (docs/inside/accuracy.md).
 inline constexpr int kStandardExtraBits = 4;
 
 // Bits that a plan must serve. Precondition: not scaled.
@@ -39,7 +39,7 @@ OZFP4_HD int capacity_of_span(Accuracy accuracy, int span, int most) {
   return bits < 2 ? 2 : bits;
 }
 
-// So many bits that the products of few entries are left to repair (docs/accuracy.md). Normally distributed entries have p + 15,
+// So many bits that the products of few entries are left to repair (docs/inside/accuracy.md). Normally distributed entries have p + 15,
 // where the largest is below 4, and p + 16 below 8: their integers have about the same norm, so that one number of moduli serves
 // both, and the rounding is as small in both. A product that is added to something may cancel: what is left of it has all of its
 // bits where no entry is rounded, so that its lines are exact wherever a plan holds them.

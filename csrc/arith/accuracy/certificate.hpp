@@ -1,4 +1,4 @@
-// Which entries of a product are kept: integers of the row, of the column, and of their magnitudes. docs/accuracy.md has the
+// Which entries of a product are kept: integers of the row, of the column, and of their magnitudes. docs/inside/accuracy.md has the
 // proofs.
 //
 // With a = row i, b = column j, integers x_k = rn(a_k 2^s), y_k = rn(b_k 2^t) of at most 2^c_a and 2^c_b, and the exact

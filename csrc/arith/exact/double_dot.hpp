@@ -4,7 +4,7 @@
 // what rounds is t = fl(q + e) and low' = fl(low + t). So the exact sum differs from high + low by at most the sum of
 // u |t| + u |low'| over the terms. From |t| <= |low'| + |low| + u |low'| this is at most u (3 + u) L, where L is the sum of the
 // |low'|. `slack` is L summed in FP64: with n additions at least L (1 - n u). So 4 u slack is a bound wherever n u <= 1/5. A
-// merge rounds fl(x.low + y.low) and the addition of q to it, whose magnitudes enter slack as well. docs/accuracy.md has the
+// merge rounds fl(x.low + y.low) and the addition of q to it, whose magnitudes enter slack as well. docs/inside/accuracy.md has the
 // proof.
 //
 // No product of the real numbers may be contracted with a sum: on a GPU the functions say so themselves, on a CPU the compiler is

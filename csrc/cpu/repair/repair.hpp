@@ -15,7 +15,7 @@ namespace ozfp4 {
 EntryCounts cpu_repair(const ScaledOperands& of, const ResultBlock& block, const Target& target, const Listed& listed,
                        std::int64_t panel_bytes);
 
-// Lines are disjoint that are nonzero at no common index, so that every product is zero (docs/accuracy.md): their entries need no
+// Lines are disjoint that are nonzero at no common index, so that every product is zero (docs/inside/accuracy.md): their entries need no
 // repair. The most that cpu_repair_disjoint allocates for a block whose lines have k entries.
 std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k);
 

@@ -1,4 +1,4 @@
-"""Places in a program one of whose products left many entries to repair (docs/accuracy.md), which takes as long as the
+"""Places in a program one of whose products left many entries to repair (docs/inside/accuracy.md), which takes as long as the
 library's whole product: all later ones from there are the library's.
 
 A place is a call in the program's own code, where `ozfp4 exec` has a calling address: matrices of one shape may be covariances

@@ -80,7 +80,7 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
 
 
 def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along
+    """A complex product as the real one that has its bits (docs/inside/accuracy.md): of two complex operands (re, im) side by side along
     K, else the real and the imaginary part of one of them side by side."""
     inner = 1 + (a.is_complex() and b.is_complex())
     more_rows, more_columns = (1, 2) if b.is_complex() else (2, 1)

@@ -1,4 +1,4 @@
-"""The bits that ``accuracy="standard"`` must return: its definition (docs/accuracy.md) written again in Python's integers.
+"""The bits that ``accuracy="standard"`` must return: its definition (docs/inside/accuracy.md) written again in Python's integers.
 
     facts        of each line: largest exponent, lowest bit, nonzero entries, sum of exponents
     capacity     c of each line, from its facts alone; integers rn(x 2^s), s = c - 1 - e
