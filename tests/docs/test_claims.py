@@ -50,7 +50,7 @@ def test_what_a_page_says_of_normal_operands() -> None:
 
 
 def test_what_a_page_says_of_the_memory_of_a_prepared_operand() -> None:
-    """docs/guide/prepare.md: 48 bytes an entry with fp64, and the copy's 8."""
+    """docs/guide/products.md: 48 bytes an entry with fp64, and the copy's 8."""
     x = np.random.default_rng(0).standard_normal((1000, 1000))
     assert ozfp4.prepare(x, "right", backend="fp64").nbytes == (48 + 8) * x.size
 
