@@ -36,40 +36,56 @@ def einsum(
     dtype: Any = None,
     **options: Unpack[RoundedOptions],
 ) -> Any:
-    """Sum of products over the axes that the result has not, as ``numpy.einsum`` and ``torch.einsum``, by :func:`ozfp4.matmul`.
+    """Sum of products over axes, as ``numpy.einsum`` and ``torch.einsum``.
 
-    Two operands at a time, each such step rounds once, as :func:`ozfp4.matmul` with the same arguments does:
-
-    - A step that sums over axes of both operands is a product of (stacks of) matrices: the axes that both have and that stay
-      are the stack's, the other axes of the first are the rows, those of the second the columns.
-    - Axes of one operand alone that do not stay are summed before: a product with ones.
-    - A step that sums nothing (outer and entrywise products) is one multiplication an entry, rounded to nearest as IEEE 754
-      says; by matmul with accuracy="scaled", another rounding, of complex numbers, and where gradients or tangents are wanted.
-    - Diagonals and transposes are views. One operand without a sum gives a view of it, as in NumPy and torch.
-
-    Sums and products of integers wrap, those of bool are "or" and "and". With up to two operands, each summing over common axes
-    alone, the result is a product of the promised accuracy. The result of more depends on the order of the steps, by a rounding
-    a step.
+    Two operands are contracted at a time by :func:`ozfp4.matmul`. Each step rounds once, with the
+    accuracy of a product with the same arguments.
 
     Parameters
     ----------
     subscripts : str
-        Such as "ij,jk->ik": a letter an axis, "..." for axes that broadcast, without "->" the letters that come once in the order
-        of the alphabet. Axes of extent 1 go with any extent. Also NumPy's other form, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
-        Axes of an ellipsis that the result has not are summed.
+        For example "ij,jk->ik": a letter for each axis, "..." for axes that broadcast. Without
+        "->" the result has the letters that occur once, in alphabetical order. Axes of extent 1
+        match any extent. NumPy's other form, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``, works as
+        well. Axes of an ellipsis that the result does not have are summed.
     *operands : array_like or torch.Tensor
-        Arrays of any number of axes, brought to the dtype that all of them promote to. Tensors may come in one list.
+        Arrays of any number of axes, converted to their common dtype. Tensors may come in a list.
     optimize : bool, {"greedy", "optimal"}, or path
-        The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from left to right; a path of
-        ``numpy.einsum_path`` fixes it whatever NumPy is installed.
-    out, dtype, scheme, backend, workspace_limit, accuracy, rounding
-        As in :func:`ozfp4.matmul`, for every step; the operands are brought to `dtype` first.
+        The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from
+        left to right. A path of ``numpy.einsum_path`` fixes the order for every version of NumPy.
+    out, dtype, accuracy, rounding, scheme, backend, workspace_limit
+        As in :func:`ozfp4.matmul`, for every step; the operands are first converted to `dtype`.
 
     Returns
     -------
     array or tensor
-        Its shape is that of ``numpy.einsum`` or ``torch.einsum``, its dtype the one that all operands promote to (torch sums
-        short integers of one operand alone in int64).
+        The shape is that of ``numpy.einsum`` or ``torch.einsum``, the dtype the common dtype of
+        all operands. torch sums short integers of a single operand in int64.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for subscripts that do not fit the operands, and for
+        an invalid `optimize`.
+
+    Notes
+    -----
+    **Steps.** The operands of a step are contracted as follows:
+
+    - Axes that only one of them has, and the result has not, are summed first, by a product with
+      ones.
+    - A sum over common axes is a product of (stacks of) matrices. Common axes that stay are those
+      of the stack. The other axes of the first operand are rows, those of the second columns.
+    - A step without a sum (outer and entrywise products) is one multiplication for each entry,
+      rounded to nearest as in IEEE 754. matmul multiplies instead with accuracy="scaled", another
+      rounding, complex numbers, and gradients or tangents.
+    - Diagonals and transposes are views. A single operand without a sum gives a view of it, as in
+      NumPy and torch.
+
+    **Accuracy.** One step that sums over common axes alone has the promised accuracy. With more
+    operands the result depends on the order of the steps, by one rounding for each step.
+
+    **Integers** wrap in sums and products; for bool these are "or" and "and".
 
     Examples
     --------
@@ -80,12 +96,6 @@ def einsum(
     >>> einsum(a, [0, 1], [1, 0])
     array([[1.00000000e+00, 3.00000000e+00],
            [8.67361738e-19, 1.00000000e+00]])
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for subscripts that do not fit the operands, and an `optimize` that is no
-        order of them.
     """
     check_taken(einsum, options)
     if isinstance(subscripts, str):
@@ -107,25 +117,32 @@ def einsum(
 def tensordot(
     a: Any, b: Any, axes: Any = 2, *, out: Any = None, dtype: Any = None, **options: Unpack[ReportedOptions]
 ) -> Any:
-    """Sum of products over `axes` of `a` and `b`, as ``numpy.tensordot`` and ``torch.tensordot``: one :func:`ozfp4.matmul`.
+    """Sum of products over `axes`, as ``numpy.tensordot`` and ``torch.tensordot``.
 
-    Without axes to sum over it is the outer product, one multiplication an entry, as in :func:`ozfp4.einsum`.
+    It is one :func:`ozfp4.matmul`. Without axes to sum over it is the outer product, one
+    multiplication for each entry, as in :func:`ozfp4.einsum`.
 
     Parameters
     ----------
     a, b : array_like or torch.Tensor
         Arrays of any number of axes.
     axes : int or pair
-        How many of the last axes of `a` and the first of `b`; or the axes of `a`, and as many of `b` that they go with: numbers,
-        lists or arrays of them, or both as the rows of one array.
-        An extent of 1 goes with every other in torch, and in NumPy with 1 alone.
+        The number of axes to sum over, the last ones of `a` and the first ones of `b`. Or a pair:
+        the axes of `a`, and those of `b` in the same order, as numbers, lists or arrays. In torch
+        an extent of 1 matches every other; in NumPy it matches 1 alone.
     out, dtype, **options
-        As in :func:`ozfp4.matmul`, without `device`; the operands are brought to `dtype` first.
+        As in :func:`ozfp4.matmul`, without `device`; the operands are first converted to `dtype`.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        Its axes are those of `a`, then those of `b`, that are not summed over.
+        The axes of `a`, then those of `b`, that are not summed over.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for axes that do not exist, occur twice, or differ in
+        extent.
 
     Examples
     --------
@@ -133,11 +150,6 @@ def tensordot(
     >>> a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(12.0).reshape(4, 3)
     >>> tensordot(a, b, axes=([1, 2], [1, 0]))
     array([ 440., 1232.])
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for axes that do not exist, come twice, or differ in extent.
     """
     check_taken(tensordot, options)
     terms = _Terms({"a": a, "b": b}, out, dtype, options)
@@ -150,8 +162,9 @@ def tensordot(
 
 
 def subscripts_of(axes: Any, shapes: Sequence[tuple[int, ...]], broadcast: bool) -> Subscripts:
-    """Labels of the axes: of those of a their numbers; of those of b that are summed over with them the same, and numbers behind
-    them. `broadcast`: an extent of 1 goes with every other."""
+    """Labels of the axes: for a their numbers; for b the same for axes that are summed over, and numbers behind those of a
+    for the others. `broadcast`: an extent of 1 matches every other.
+    """
     a, b = shapes
     of_a, of_b = _axes(axes, a, b)
     for i, j in zip(of_a, of_b, strict=True):
@@ -201,8 +214,9 @@ def _pair(axes: Any) -> tuple[list[int], list[int]]:
 
 
 def _taken(operands: Mapping[str, Any], out: Any, is_watched: bool) -> tuple[list[Any], Any]:
-    """The operands as arrays, or as tensors on one device, and the library that they are of. `is_watched`: torch has to see what
-    is made of the tensors, so that they stay what they are."""
+    """The operands as arrays, or as tensors on one device, and their library. `is_watched`: torch observes what happens to the
+    tensors, so they are not detached.
+    """
     if not library.is_from_torch(**operands, out=out):
         library.checked_out(out)
         return [library.take_array(name, x, library.TAKEN) for name, x in operands.items()], np
@@ -234,8 +248,9 @@ def _taken(operands: Mapping[str, Any], out: Any, is_watched: bool) -> tuple[lis
 
 @in_default_mode
 def _of_one_dtype(operands: Sequence[Any], xp: Any, asked: Any, is_watched: bool) -> tuple[list[Any], Any]:
-    """The operands in the dtype that all of them promote to, or the wider one that is asked for, so that no sum before the last
-    is rounded to less, and that dtype; real ones beside complex ones in its real dtype. TypeError where the library has none."""
+    """The operands in their common dtype, or in the wider one of `dtype`, and that dtype; real ones next to complex ones in its
+    real dtype. So no sum before the last is rounded to less. TypeError if the library has no such dtype.
+    """
     try:
         # NumPy's own rule for more than two, as its promotion of two is not associative: int16, uint16, float32 are float32.
         dtypes = [x.dtype for x in operands]
@@ -293,8 +308,9 @@ class _Term(NamedTuple):
 
 
 class _Terms:
-    """Operands of one library and dtype, by the names that errors call them, and how they are multiplied: the options of the
-    products, and whether one without a sum is of entries, which rounds as was asked for. Raises as :func:`ozfp4.matmul`."""
+    """Operands of one library and dtype, by their names in errors, and how they are multiplied: the options of the products,
+    and whether a step without a sum is entrywise. Raises as :func:`ozfp4.matmul`.
+    """
 
     def __init__(self, operands: Mapping[str, Any], out: Any, dtype: Any, options: Mapping[str, Any]) -> None:
         asked, is_watched = Options.of(options), library.is_watched(*operands.values(), out)

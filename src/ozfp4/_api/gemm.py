@@ -40,51 +40,80 @@ def gemm(
     out: Any = None,
     **options: Unpack[ReportedOptions],
 ) -> Any:
-    """alpha A B + beta C, rounded once: whatever the factors are, neither the product nor its sum with C is rounded before.
+    """alpha A B + beta C, rounded once.
 
-    `accuracy` says what is promised, as for :func:`ozfp4.matmul`, with n the fewer nonzero entries of row and column, and u the
-    unit roundoff of the result type. A residual, ``gemm(-1, a, x, 1, b, accuracy="correct")``, keeps what is left after
-    cancellation; by the other two it need not:
-
-    - "scaled": alpha times the exact product of the scaled integers, plus beta C, rounded to nearest.
-    - "standard": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
-      first may be all of it.
-    - "correct": every entry is the real alpha A B + beta C, rounded once in the direction `rounding`.
-
-    An exact zero is +0, and -0 when rounding down. An entry depends on its row, its column and its entry of C alone. NaN and
-    infinity follow IEEE: what they make of the product is added to what they make of beta C, and finite numbers change nothing.
-
-    For a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
-    is rounded to T first, as ``matmul(a, b, accuracy=accuracy)`` does to the result's dtype, and then alpha T + beta C, each part
-    once more, to nearest. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and
-    multiplies A and B twice for that.
-
-    Integers are exact: the result is alpha A B + beta C modulo 2^w of the w bits of the dtype that `a`, `b` and `c` promote to,
-    and of bool whether A B or C is True. Integers beside floating-point numbers are converted as by :func:`ozfp4.matmul`.
+    Neither the product nor its sum with C is rounded before the end, whatever the factors are.
+    A residual needs accuracy="correct": ``gemm(-1, a, x, 1, b, accuracy="correct")``.
 
     Parameters
     ----------
     alpha, beta : complex
-        Finite, their parts float64 numbers; real beside a real product. Any integers for integers, 0 or 1 for bool. Where alpha
-        is 0, A and B are not read; where beta is 0, C is not.
+        Finite; their parts are float64 numbers. They are real if the product is real, integers if
+        all operands are, and 0 or 1 for bool. If alpha is 0, A and B are not read; if beta is 0,
+        C is not.
     a, b : array_like, torch.Tensor or Prepared
         As in :func:`ozfp4.matmul`, stacks and broadcasting included.
     c : array_like or torch.Tensor, optional
-        It has the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
+        Has the shape of the result or one that broadcasts to it; complex only if the product is.
+        Needed unless beta is 0.
     trans_a, trans_b : {False, True, "N", "T", "C"}
-        Take the operand with its last two axes exchanged, and for "C" conjugated.
+        Take the transpose of the operand (its last two axes), and for "C" the conjugate
+        transpose.
     out : array or tensor, optional
-        As in :func:`ozfp4.matmul`; it may be `c` itself, to update that in place.
+        As in :func:`ozfp4.matmul`. It may be `c` itself, to update it in place.
+    accuracy, rounding
+        As in :func:`ozfp4.matmul`, for alpha A B + beta C; see Notes.
     overflow : {"wrap", "raise"}
-        As in :func:`ozfp4.matmul`. "raise" multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits.
-    scheme, backend, plan, report, workspace_limit, accuracy, rounding, return_bound
-        As in :func:`ozfp4.matmul`; bounds are those of the error of the result, a report is one of A B.
+        As in :func:`ozfp4.matmul`. "raise" multiplies [A C] by [alpha B; beta I], and alpha B must
+        fit 64 bits.
+    return_bound : bool
+        As in :func:`ozfp4.matmul`: bounds of the error of the result.
+    report : bool
+        As in :func:`ozfp4.matmul`: a report of A B.
+    scheme, backend, plan, workspace_limit
+        As in :func:`ozfp4.matmul`.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        float32 if `a`, `b` and `c` are float32, else float64; complex64 or complex128 likewise, each part rounded once; of
-        integers as above.
+        float32 if `a`, `b` and `c` are float32, else float64; complex64 or complex128 likewise;
+        for integers see Notes.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`, and for:
+
+        - a factor that is not finite, has parts that are not float64 numbers, is complex in a
+          real product, or is not an integer in a product of integers;
+        - a missing C, or one that does not broadcast to the result;
+        - an `out` that overlaps C without being C;
+        - a direction of rounding with a factor that has a real and an imaginary part;
+        - an imaginary alpha if every complex operand is prepared.
+
+    Notes
+    -----
+    **Accuracy**, with n and u of :func:`ozfp4.matmul`, for every entry:
+
+    - "standard": the error is at most n u |alpha| (|A| |B|), plus half a unit in the last place
+      of the result. After cancellation the first term may be larger than the result.
+    - "correct": the exact alpha A B + beta C, rounded once in the direction `rounding`.
+    - "scaled": alpha times the exact product of the scaled integers, plus beta C, rounded to
+      nearest.
+
+    An exact zero is +0, and -0 when rounding down. An entry depends on its row, its column and
+    its entry of C alone. NaN and infinity follow IEEE: those of A B and of beta C are added, and
+    finite numbers change nothing.
+
+    **Complex** products: this holds for each part if the factors are real or imaginary. If a
+    factor has both parts, A B is first rounded to T, as by
+    ``matmul(a, b, accuracy=accuracy)``; then each part of alpha T + beta C is rounded to nearest.
+    "correct" keeps T as the sum of two numbers, within u^2 of each part of A B, and multiplies A
+    and B twice for it.
+
+    **Integers** are exact: the result is alpha A B + beta C modulo 2^w, in the dtype of w bits
+    that `a`, `b` and `c` promote to. For bool it is True if A B or C is. Integers and
+    floating-point numbers are converted as by :func:`ozfp4.matmul`.
 
     Examples
     --------
@@ -95,14 +124,6 @@ def gemm(
     2.831068712794149e-17
     >>> gemm(2, np.array([[2**62, 3]]), np.array([[4], [5]]), -1, [[1]])
     array([[29]])
-
-    Raises
-    ------
-    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; also for a factor that is not a finite number with parts that float64 holds, a complex one beside
-        a real product, one of integers that is no integer, a C that is missing or does not broadcast to the result, an `out` that
-        overlaps C without being the same, a direction of rounding with a factor of both parts, an imaginary alpha where every
-        complex operand is prepared.
     """
     check_taken(gemm, options)
     if is_traced() and is_watched(a, b, c, out):
@@ -122,7 +143,7 @@ def _gemm(
     options: Mapping[str, Any],
     is_asked: bool = False,
 ) -> Any:
-    """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
+    """The update itself. `is_asked`: torch may observe the operands, see :func:`is_watched`; this function is never traced."""
     if (short := short_way(a)) is not None:
         found = short(a, b, out, current_accuracy(), options, is_asked, alpha, beta, c, trans_a, trans_b)
         if found is not NotImplemented:

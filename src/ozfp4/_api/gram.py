@@ -1,4 +1,4 @@
-"""``ozfp4.gram``: the product of a matrix with its own transpose, of which about half is multiplied."""
+"""``ozfp4.gram``: the product of a matrix with its own transpose; about half of it is multiplied."""
 
 from __future__ import annotations
 
@@ -40,27 +40,39 @@ def gram(a: Any, *, left: bool = ..., out: Any = ..., **options: Unpack[AllOptio
 # fmt: on
 @takes(AllOptions)
 def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
-    """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric.
+    """``a.T @ a`` (`left`: ``a @ a.T``), exactly symmetric.
 
-    Blocks on and above the diagonal are multiplied; those below it are copied. So large ones take less than a product's time.
-    For a complex `a` it is ``a.conj().T @ a`` (``a @ a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be
-    another than the product's.
+    The entries have the bits of :func:`ozfp4.matmul`. Blocks on and above the diagonal are
+    multiplied, and copied to those below. Large products take less time than by matmul.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
         As in :func:`ozfp4.matmul`, 2-D or a stack of matrices.
     left : bool
-        The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
+        Put the transpose (adjoint) on the right, and sum over the columns of `a` instead of its
+        rows.
     out, **options
-        As in :func:`ozfp4.matmul`, without `device`. The workspace limit is that of a block's product; without one a GPU keeps
-        planes of `a`, all of them, which it then encodes once, where the default has room for them, else those of some rows at a
-        time.
+        As in :func:`ozfp4.matmul`, without `device`. `workspace_limit` is for the product of one
+        block. Without a limit a GPU keeps all planes of `a` if the default has room for them,
+        else those of some rows at a time.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        The report adds up what was done for the blocks that were multiplied, entries of integers that wrapped among it.
+        The report adds up the work of all blocks that were multiplied, and counts the integers
+        that wrapped in them.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for
+        rounding "up" or "down" with a complex `a`.
+
+    Notes
+    -----
+    **Complex** `a`: the product is ``a.conj().T @ a`` (``a @ a.conj().T``), exactly Hermitian. The
+    sign of a zero imaginary part may differ from that of matmul.
 
     Examples
     --------
@@ -68,12 +80,6 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
     >>> gram(np.array([[3.0, 1.0], [4.0, 2.0]]))
     array([[25., 11.],
            [11.,  5.]])
-
-    Raises
-    ------
-    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for a complex one that would be rounded
-        up or down.
     """
     check_taken(gram, options)
     if is_watched(a, out):
@@ -83,7 +89,7 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
 
 @any_library
 def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
-    """The product itself, of what nobody watches."""
+    """The product itself, for operands that torch does not observe."""
     asked = Options.of(options)
     given = library.take_operands(a, a, out, library.TAKEN)
     check_matrices(tuple(given.a.shape))

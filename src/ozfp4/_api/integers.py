@@ -1,4 +1,4 @@
-"""Products of integers, exact: ``ozfp4.matmul_mod``, ``ozfp4.int8_matmul``, and what matmul, gemm and gram make of integers."""
+"""Exact products of integers: ``ozfp4.matmul_mod``, ``ozfp4.int8_matmul``, and the integer products of matmul, gemm and gram."""
 
 from __future__ import annotations
 
@@ -85,20 +85,35 @@ def matmul_mod(
 @takes(ModOptions, "report")
 @any_library
 def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any) -> Any:
-    """Matrix product of integers modulo `modulus`, exact: every entry is that of the integers' real product, in
-    [0, modulus).
+    """Exact matrix product of integers modulo `modulus`, with entries in [0, modulus).
 
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        Integers or bool, of any size and sign, not necessarily of one dtype; shapes as in :func:`ozfp4.matmul`.
+        Integers or bool of any size and sign; the dtypes may differ. Shapes as in
+        :func:`ozfp4.matmul`.
     modulus : int
         1 <= modulus < 2**63; it need not be prime.
+    out : array or tensor, optional
+        As in :func:`ozfp4.matmul`, int64.
+    report : bool
+        As in :func:`ozfp4.matmul`.
     plan : Plan, optional
-        As in :func:`ozfp4.matmul`; its bits are at least two more than those of modulus // 2, or one more than those of the
-        entries' dtypes.
-    out, scheme, backend, report, workspace_limit
-        As in :func:`ozfp4.matmul`; `out` is int64, as the result is.
+        As in :func:`ozfp4.matmul`. It has at least two bits more than modulus // 2, or at least
+        one bit more than the dtypes of the entries.
+    scheme, backend, workspace_limit
+        As in :func:`ozfp4.matmul`.
+
+    Returns
+    -------
+    c, or (c, Report)
+        int64.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; TypeError for floating-point operands and for a `modulus` that is
+        not an integer, ValueError for one outside 1..2**63 - 1.
 
     Examples
     --------
@@ -107,12 +122,6 @@ def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any)
     >>> matmul_mod(a, a, 10**9 + 7)
     array([[829977020, 563242002],
            [310274008, 737564068]])
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; TypeError for floating-point operands and a `modulus` that is no integer, ValueError for one
-        outside 1..2**63 - 1.
     """
     modulus = check_integer("modulus", modulus, 1, 2**63 - 1, "1..2**63 - 1")
     check_taken(matmul_mod, options)
@@ -146,34 +155,43 @@ def int8_matmul(
 @takes(Int8Options, "report")
 @any_library
 def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options: Any) -> Any:
-    """int8 × int8 → int32 matrix product, exact, over FP4 limbs.
+    """Exact int8 × int8 → int32 matrix product over FP4 limbs.
 
     Parameters
     ----------
     a, b : array_like or torch.Tensor of int8
         Shapes as for ``numpy.matmul``.
     products : {6, 9}
-        6: limbs with the weights 1, 29, 37 whose pairwise sums are limbs as well (Karatsuba); 9: three
-        base-13 limbs (paper, section III).
-    plan : Plan, optional
-        The plan of an earlier report in place of `products`.
+        6: limbs with the weights 1, 29, 37, and their pairwise sums are limbs as well
+        (Karatsuba). 9: three limbs in base 13 (paper, section III).
+    out : array or tensor, optional
+        As in :func:`ozfp4.matmul`, int32.
     overflow : {"wrap", "raise"}
-        An inner dimension above 131,071, from which on 128 · 128 · K could exceed INT32, is cut into pieces. Their sum is exact,
-        and kept modulo 2^32, or refused as by :func:`ozfp4.matmul`.
-    out, report, workspace_limit
-        As in :func:`ozfp4.matmul`; `out` is int32.
+        As in :func:`ozfp4.matmul`. Sums of more than 131,071 terms may exceed int32. They are
+        exact, and kept modulo 2^32 or refused.
+    report : bool
+        As in :func:`ozfp4.matmul`.
+    plan : Plan, optional
+        The plan of an earlier report, instead of `products`.
+    workspace_limit
+        As in :func:`ozfp4.matmul`.
+
+    Returns
+    -------
+    c, or (c, Report)
+        int32.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; TypeError for other dtypes than int8, ValueError for other
+        `products` than 6 and 9 and for a plan of another kind.
 
     Examples
     --------
     >>> import numpy as np
     >>> int8_matmul(np.full((1, 3), -128, np.int8), np.full((3, 1), 127, np.int8))
     array([[-48768]], dtype=int32)
-
-    Raises
-    ------
-    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; TypeError for dtypes other than int8, ValueError for `products` other than 6 and 9 and a plan of
-        another kind.
     """
     check_taken(int8_matmul, options)
     plan = _check_plan(products, options.pop("plan", None))
@@ -200,7 +218,8 @@ def integer_product(
     operands: Operands, asked: Options, dtype: Any, bits: int, modulus: int = 0, update: Update | None = None
 ) -> tuple[Any, Report | None]:
     """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`, or their `update`; and a
-    report where one is asked for. Raises as :func:`ozfp4.matmul`; ValueError for a plan of too few bits."""
+    report if one is wanted. Raises as :func:`ozfp4.matmul`; ValueError for a plan of too few bits.
+    """
     request = integer_request(operands, asked, dtype, bits)
     if update is not None:  # the copy takes a tenth of a short call
         request = replace(request, update=update)
@@ -221,10 +240,10 @@ def integer_request(operands: Operands, asked: Options, dtype: Any, bits: int) -
 def integer_update(
     alpha: Any, operands: Operands, beta: Any, c: Any, dtype: Any, asked: Options
 ) -> tuple[Any, Report | None]:
-    """The update in the caller's library, also in `out` if there is one, and a report of the product where it is asked for.
+    """The update in the caller's library, also in `out` if there is one, and a report of the product if one is wanted.
 
-    `operands` are transposed as they are multiplied, `c` is as taken beside them or None, `dtype` what all promote to. Raises as
-    :func:`ozfp4.gemm`; ValueError for overflow="raise" beside a product alpha B that 64 bits do not hold.
+    `operands` are transposed as they are multiplied, `c` is as given or None, `dtype` is their common dtype. Raises as
+    :func:`ozfp4.gemm`; ValueError for overflow="raise" if 64 bits do not hold alpha B.
     """
     alpha, beta = check_integer_factor("alpha", alpha), check_integer_factor("beta", beta)
     if library.name_of(dtype) == "bool":
@@ -262,7 +281,7 @@ def integer_update(
 def _as_one_product(
     xp: Any, alpha: int, operands: Operands, beta: int, c: Any, shape: MatmulShape, is_signed: bool
 ) -> tuple[Any, Any]:
-    """[A C] and [alpha B; beta I], whose product is alpha A B + beta C: its sums are checked as those of any product.
+    """[A C] and [alpha B; beta I]: their product is alpha A B + beta C, and its sums are checked as those of any product.
     `is_signed`: whether A and C are.
 
     ValueError where 64 bits do not hold the right one.

@@ -1,4 +1,4 @@
-"""``ozfp4.info`` and ``ozfp4.selftest``: what this installation can run, and proof on this machine that its kernels are exact."""
+"""``ozfp4.info`` and ``ozfp4.selftest``: devices and kernels of this installation, and tests of these kernels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Kernel:
 
 @dataclass(frozen=True, repr=False)
 class Info(Tabular):
-    """Devices, backends, kernels with the verdicts of their self-tests, build and versions; shows itself as tables."""
+    """Devices, backends, kernels with the verdicts of their self-tests, build and versions; prints as tables."""
 
     version: str
     python: str
@@ -76,7 +76,7 @@ def _cpu_backend(name: str) -> Backend:
 
 
 def gpu_backends() -> tuple[Backend, ...]:
-    """What this build and machine offer on GPUs; looks at devices only if torch is imported and has CUDA."""
+    """The backends of this build and machine on GPUs; examines devices only if torch is imported and has CUDA."""
     torch = library.torch_module()
     if extension.extension() is None:
         reason = extension.extension_error()
@@ -107,9 +107,17 @@ def _kernel(kernel: DeviceKernel) -> Kernel:
 
 
 def info() -> Info:
-    """What this installation can run: devices, backends and why each is or is not there, kernels and what their self-tests
-    found so far, versions. Tests nothing itself. Where OZFP4_CPU_KERNEL names what does not serve, the CPU's
-    backends are not available and say so."""
+    """Devices, backends, kernels and versions of this installation.
+
+    Each backend that is unavailable has its reason, each kernel the verdict of its self-test so
+    far. `info` tests nothing itself. If ``OZFP4_CPU_KERNEL`` names an unsuitable kernel, the
+    backends of the CPU are unavailable for this reason.
+
+    Returns
+    -------
+    Info
+        Prints as tables.
+    """
     import scipy
 
     return Info(
@@ -125,7 +133,7 @@ def info() -> Info:
 
 @dataclass(frozen=True, repr=False)
 class SelfTest(Tabular):
-    """Verdicts on all kernels of all devices; true if every kernel passed; shows itself as a table."""
+    """Verdicts on all kernels of all devices; true if every kernel passed; prints as a table."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -145,27 +153,41 @@ class SelfTest(Tabular):
 
 
 def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = None) -> SelfTest:
-    """Run every kernel of this installation on adversarial integer products whose exact results are known.
+    """Test every kernel of this installation against exact integer results.
 
-    Sums at and near the limits of the accumulators, signs that alternate along K, every pair of limbs, every place along
-    K, extents around the boundaries of tiles, and whole products. Every result must be equal to the exact integer.
-
-    The first product on a device runs the short form for the kernel that it needs, and the verdict is kept in the user's
-    cache folder (``OZFP4_CACHE_DIR``), for this device, driver and build. This function always runs, replaces what was
-    kept, and so also enables a kernel again that was disabled. A kernel that fails is disabled with a RuntimeWarning that
-    names it; the next kernel or backend serves in its place. GPUs are tested if torch is imported and sees them.
+    GPUs are tested if torch is imported and finds them. A kernel that fails is disabled, with a
+    RuntimeWarning that names it; the next kernel or backend is used instead.
 
     Parameters
     ----------
     short : bool
-        Only the cases that the first product runs.
+        Only the cases that run before the first product.
     progress : callable, optional
         Called with the fraction done.
+
+    Returns
+    -------
+    SelfTest
+        True if every kernel passed.
 
     Raises
     ------
     MemoryError
-        If there is no memory for the test.
+        No memory for the test.
+
+    Notes
+    -----
+    The cases are adversarial:
+
+    - sums at and near the limits of the accumulators;
+    - signs that alternate along K, every pair of limbs, every place along K;
+    - extents around the boundaries of tiles, and whole products.
+
+    Every result must be equal to the exact integer.
+
+    The first product on a device runs the short form for its kernel. The verdict is kept in the
+    user's cache folder (``OZFP4_CACHE_DIR``) for this device, driver and build. `selftest` always
+    runs and replaces it, so it also enables a kernel again that was disabled.
     """
     chosen = installed_kernels(with_stand_ins=not short)
     verdicts = []

@@ -80,92 +80,125 @@ def matmul(
 def matmul(
     a: Any, b: Any, out: Any = None, *, device: Any = None, accuracy: str | None = None, **options: Any
 ) -> Any:
-    """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
+    """Matrix product with a guaranteed accuracy and reproducible bits.
 
-    Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
-    any rounding and rounded once to the result type. `accuracy` alone says what is promised of the result, with u the unit
-    roundoff of the result type, 2^-53 or 2^-24:
-
-    - "scaled": c is 53, or 24 where both operands are float32, or what `plan` has, and the result the exact product of the
-      scaled integers, rounded to nearest, ties to even.
-    - "standard": |C - AB| <= (n - 1) u (|A| |B|), n the fewer nonzero entries of the row and the column, and half a unit in
-      the last place, entry by entry, for every finite input: what a chain of fused multiply-adds in the result type promises.
-      Rows and columns choose their own c; an entry that this does not certify is such a chain.
-    - "correct": every entry is the sum of its real products, rounded once in the direction `rounding`, subnormal and
-      overflowing results included. An exact zero is +0, and -0 when rounding down.
-
-    An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
-    is multiplied. NaN and infinity follow IEEE dot products.
-
-    For complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those
-    of whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
-
-    Integers are multiplied as they are: the result has the dtype that the library promotes the operands to, and is the exact sum
-    modulo 2^w of its w bits; of bool, whether any product is True. A CPU multiplies them in machine words, which takes a fifth of
-    the time of moduli, unless those are asked for or an overflow must be seen; so does a GPU where the product is small;
-    elsewhere small integers cost few products.
-    Where one operand holds integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a
-    sign, both are first converted to the common dtype, each entry rounded once.
-
-    For tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
-    ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; so are
-    :func:`ozfp4.gemm` and :func:`ozfp4.gram`. `report`, `return_bound` and prepared operands are then refused, `plan` where torch
-    compiles or of integers. For DTensors (``torch.distributed.tensor``) matmul and gemm are operators as well: the result is a
-    DTensor with the bits of one device, whatever the placements; `out` is then refused, too.
+    Like ``numpy.matmul`` and ``torch.matmul``: 1-D, 2-D, or stacks with broadcasting. Each entry
+    depends on its row of `a` and its column of `b` alone, not on the device, the number of
+    threads, the method, or what else is multiplied.
 
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
-        float64, float32, complex128, complex64, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with
-        broadcasting; any strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands
-        for the array, on its side; `scheme`, `backend`, `plan` and `accuracy` are then those that it was prepared for.
-    scheme : {"II", "I"}
-        Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
-    backend : {"auto", "fp4", "int8", "fp64"}
-        Alphabet of the plane products; "auto" takes the fastest.
-    plan : Plan, optional
-        Use this plan, of :func:`ozfp4.plan` or :func:`ozfp4.plan_for`; scheme and backend must then be left at their defaults
-        or agree with it. Its bits are the capacity of "scaled"; "standard" needs 57 of them, "correct" 76 (28 and 47 for a
-        float32 result).
+        float64, float32, complex128, complex64, integers or bool; any strides. Tensors may be
+        conjugated or negated lazily. An operand of :func:`ozfp4.prepare` takes its side of the
+        product; `scheme`, `backend`, `plan` and `accuracy` must agree with it.
     out : array or tensor, optional
-        Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
-        as it is; what ends a product between its blocks (no memory, a signal, an exception of what :func:`ozfp4.progress` calls)
-        leaves it undefined.
-    dtype : dtype, optional
-        The result's: float64 (complex128) of float32 (complex64) operands, which rounds once to that; of integers any integer
-        dtype, to whose w bits the exact sum is reduced, or float64 or float32, to which they are converted first.
-    report : bool
-        Return ``(c, Report)`` instead of ``c``. For integers it counts the entries that wrapped, for which a CPU takes moduli
-        where the norms of rows and columns do not exclude them.
-    workspace_limit : int, optional
-        Bytes that may be used beside inputs and output, 2**30 by default; on a GPU 2**33 or a quarter of its memory, the less
-        of both, or more where not even the smallest blocks have room in it. Larger products run in turns of matrices, blocks,
-        and pieces of the inner dimension; a block of two complex operands has a copy of its part of B of twice the size. With
-        `device`: bytes that the product takes on each device, by default four fifths of what is free there; beside
-        device="cpu" the product is cut into tiles where a limit is given.
+        Where to write the result: its exact shape and dtype, no memory shared with the inputs.
+        Errors in the arguments leave it unchanged. A product that ends early (no memory, a
+        signal, an exception in a function of :func:`ozfp4.progress`) leaves it undefined.
     accuracy : {"standard", "correct", "scaled"}, optional
-        As above; by default "standard", or what :func:`ozfp4.set_default_accuracy` or :func:`ozfp4.default_accuracy` say, or
-        that of a prepared operand.
+        The promise for every entry, see Notes. "standard" keeps the error bound of fused
+        multiply-adds in the result type. "correct" is correctly rounded. "scaled" takes a time
+        that does not depend on the data. The default is that of a prepared operand, or of
+        :func:`ozfp4.default_accuracy`, or of :func:`ozfp4.set_default_accuracy`, or "standard".
     rounding : {"nearest", "down", "up", "zero"}
-        For accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
+        Direction of rounding with accuracy="correct"; the other accuracies round to nearest.
+        :func:`ozfp4.enclose` rounds down and up at once.
+    dtype : dtype, optional
+        dtype of the result. float32 (complex64) operands can have a float64 (complex128) result,
+        rounded once. Integer operands can have any integer dtype of w bits, and the exact sum is
+        reduced modulo 2^w; or float64 or float32, to which the operands are converted first.
     overflow : {"wrap", "raise"}
-        "raise" is an OverflowError, and leaves `out` unchanged, where an entry of an exact product of integers does not fit the
-        result's dtype. On a GPU it waits for the product, once. `accuracy`, `rounding` and `return_bound` are refused for
-        integers.
+        "raise" is an OverflowError, and leaves `out` unchanged, if an entry of an exact product
+        of integers does not fit the dtype of the result. A GPU is then synchronised once.
     return_bound : bool
-        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. For complex operands
-        they are complex128: bounds of the errors of both parts.
+        Return bounds of |C - AB| after `c`: float64, rounded up, infinite if the result is not
+        finite. For complex operands they are complex128, one bound for each part.
+    report : bool
+        Return ``(c, Report)`` instead of ``c``. For integers the report counts the entries that
+        wrapped, which may take more time.
     device : str, torch.device or sequence of these, optional
-        Where operands that lie on the host are multiplied: "cuda", "cuda:1", several, or "cpu". Tiles with the whole inner
-        dimension travel there while others are multiplied, so operands and result may be larger than the device's memory; the
-        result lies on the host, too, once this returns. Needs torch; the arrays may be NumPy's. Not beside `report`, prepared
-        operands, tensors that require grad, or where torch traces or maps.
+        Where to multiply operands that lie in host memory: "cuda", "cuda:1", several, or "cpu".
+        Operands and result may be larger than the memory of the device; the result lies in host
+        memory. Needs torch. Excludes `report`, prepared operands, tensors that require grad, and
+        functions that torch traces or maps.
+    scheme : {"II", "I"}
+        *Advanced.* Ozaki scheme: residues and the Chinese remainder theorem, or digits.
+    backend : {"auto", "fp4", "int8", "fp64"}
+        *Advanced.* Number format of the low-precision products; "auto" takes the fastest.
+    plan : Plan, optional
+        *Advanced.* A plan of :func:`ozfp4.plan` or :func:`ozfp4.plan_for`. `scheme` and `backend`
+        must be left out or agree with it. Its bits are the capacity of "scaled"; "standard" needs
+        57 bits and "correct" 76 (28 and 47 for a float32 result).
+    workspace_limit : int, optional
+        *Advanced.* Bytes of workspace. The default is 2**30 on a CPU; on a GPU it is 2**33 or a
+        quarter of its memory, whichever is less, or more if the smallest blocks need more. A
+        product that needs more goes in blocks. With `device`: bytes on each device, by default
+        four fifths of what is free there; with device="cpu" a limit cuts the product into tiles.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out; and so of every library whose arrays have ``__dlpack__``. float32 if both
-        operands are float32, else float64; complex64 or complex128 alike, if one of them is complex; of integers as above.
+        NumPy in, NumPy out; torch in, torch out; and so for every library that has
+        ``__dlpack__``. float32 if both operands are float32, else float64; complex64 and
+        complex128 in the same way if an operand is complex; for integers see Notes.
+
+    Raises
+    ------
+    TypeError
+        Unsupported dtypes, an invalid `dtype`, arrays of two libraries, masked arrays, arrays
+        with products of their own (units), `out` of another dtype, tracers of JAX, a JAX `out`.
+    ValueError
+        - Shapes that do not fit; `out` of another shape, read-only or overlapping.
+        - Unknown names, a `dtype` that the operands cannot have, `rounding` without "correct".
+        - A plan of too few bits, or an inner dimension beyond its limit.
+        - Options that a prepared operand does not have; options of floating-point numbers with
+          integers.
+    OverflowError
+        With overflow="raise".
+    RuntimeError
+        - Tensors on a device without a kernel in this build, or after their storage was freed.
+        - `device` with tensors that are on a device, or a `device` that does not exist.
+        - `out` with a tensor that requires grad or has a tangent.
+        - A backend without a kernel that passed its self-test (:func:`ozfp4.selftest`).
+    MemoryError
+        A workspace limit, or a device, too small for the smallest blocks.
+
+    Notes
+    -----
+    **Accuracy.** Rows of `a` and columns of `b` are scaled by powers of two to integers of at
+    most c bits. The product of these integers is exact, and is rounded once. Let u be the unit
+    roundoff of the result type, 2^-53 or 2^-24. Then for all finite operands:
+
+    - "standard": |C - AB| <= (n - 1) u (|A| |B|) + ulp(C) / 2 for every entry. n is the number
+      of nonzero entries of the row or of the column, whichever is smaller. A chain of fused
+      multiply-adds has this bound. c is chosen for each row and column; an entry without a
+      certificate is computed again, as this chain.
+    - "correct": every entry is the exact sum, rounded once in the direction `rounding`, also if
+      the result is subnormal or overflows. An exact zero is +0, and -0 when rounding down.
+    - "scaled": c is 53, or 24 if both operands are float32, or the bits of `plan`. The result is
+      the exact product of the scaled integers, rounded to nearest.
+
+    NaN and infinity follow IEEE dot products.
+
+    **Complex** operands: this holds for the real and the imaginary part, each a sum of 2 n real
+    products that is rounded once. Scales are those of whole rows and columns. A real operand
+    multiplies the parts of a complex one separately.
+
+    **Integers** are not scaled. The result has the dtype that the library promotes the operands
+    to, and is the exact sum modulo 2^w for a dtype of w bits. A product of bool is True if any of
+    its terms is. `accuracy`, `rounding` and `return_bound` are refused. Integers times
+    floating-point numbers, and uint64 times a signed integer in NumPy, are first converted to the
+    common dtype, each entry rounded once.
+
+    **Autograd.** Tensors that require grad, and functions that torch traces or maps
+    (``torch.compile``, ``export``, ``torch.jit.trace``, ``torch.func``), use the operator
+    ``torch.ops.ozfp4.matmul``. Its derivatives are products with the same keywords; the same is
+    true of :func:`ozfp4.gemm` and :func:`ozfp4.gram`. `report`, `return_bound` and prepared
+    operands are then refused, and so is `plan` in compiled functions and for integers.
+
+    **DTensors** (``torch.distributed.tensor``) work in matmul and gemm. The result is a DTensor
+    with the bits of one device, whatever the placements; `out` is refused.
 
     Examples
     --------
@@ -177,33 +210,21 @@ def matmul(
     >>> c, report = matmul(a, a, backend="int8", report=True)
     >>> report.backend, report.special_rows, bool((c == matmul(a, a, scheme="I", backend="fp4")).all())
     ('int8', 0, True)
+
+    Digits that cancel:
+
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> float(matmul(row, column, accuracy="scaled")), float(matmul(row, column, accuracy="correct"))
     (0.0, 3.0)
     >>> complex(matmul(row * (1 + 2j), column + 1j * column, accuracy="correct"))
     (-3+9j)
+
+    Integers:
+
     >>> matmul(np.array([2**62, 5]), np.array([[4, 1], [3, 0]]))
     array([                 15, 4611686018427387904])
     >>> matmul(np.full((1, 3), -128, np.int8), np.full((3, 1), 127, np.int8), dtype=np.int32)
     array([[-48768]], dtype=int32)
-
-    Raises
-    ------
-    TypeError
-        Unsupported dtypes, a `dtype` that is none, arrays of two libraries, masked arrays, those with products of their own
-        (units), `out` of another dtype; tracers of JAX, and an `out` of its.
-    ValueError
-        Shapes that do not fit, unknown names, a rounding other than "nearest" without "correct", a plan of too few bits, a
-        `dtype` that no such product has, `out` of another shape, read-only or overlapping, an inner dimension beyond the plan's
-        limit; what a prepared operand was not prepared for; of integers what is for floating-point numbers.
-    OverflowError
-        As `overflow` says.
-    RuntimeError
-        Tensors on a device without a kernel in this build, or beside `device`; a `device` that is not there; `out` beside a
-        tensor that requires grad or has a tangent; tensors whose storage was freed or shortened; a backend whose every kernel
-        failed its self-test (:func:`ozfp4.selftest`).
-    MemoryError
-        A workspace limit below what the smallest blocks need, or on a device below what the smallest tiles need.
     """
     traced = is_traced()
     if not traced and device is None and (short := short_way(a)) is not None:
@@ -233,7 +254,7 @@ def by_operator(name: str, *given: Any) -> Any:
 
 
 def product(a: Any, b: Any, out: Any, options: Mapping[str, Any], is_asked: bool = False) -> Any:
-    """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
+    """The product itself. `is_asked`: torch may observe the operands, see :func:`is_watched`; this function is never traced."""
     if not is_asked and (short := short_way(a)) is not None:
         c = short(a, b, out, current_accuracy(), options, False)
         if c is not NotImplemented:
@@ -285,25 +306,37 @@ def enclose(a: Any, b: Any, *, out: Any = ..., report: bool = ..., **options: Un
 @takes(UnitOptions, "report")
 @dlpack.any_library
 def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
-    """Lower and upper bounds of the real product of `a` and `b`, entry by entry, with no floating-point number between them.
+    """Lower and upper bounds of the exact product, entry by entry.
 
-    Both are the product of ``matmul(a, b, accuracy="correct")``, the lower one with ``rounding="down"``, the upper one with
-    ``rounding="up"``, from one multiplication: they are equal where the real product is a floating-point number, else
-    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives. For
-    complex operands the real and the imaginary part are enclosed each.
+    No floating-point number lies between them. Both are equal where the exact value is a
+    floating-point number, else they are neighbours.
 
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
-        As in :func:`ozfp4.matmul`, prepared for accuracy="correct"; no integers, whose products are exact.
+        As in :func:`ozfp4.matmul`, prepared for accuracy="correct"; no integers: their products
+        are exact.
     out : (array, array) or (tensor, tensor), optional
-        As in :func:`ozfp4.matmul`, for the lower and the upper bounds, apart from each other in memory.
-    backend, scheme, workspace_limit, report
+        As in :func:`ozfp4.matmul`, for the lower and the upper bounds, which share no memory.
+    report : bool
         As in :func:`ozfp4.matmul`; the report counts the entries of both.
+    backend, scheme, workspace_limit
+        As in :func:`ozfp4.matmul`.
 
     Returns
     -------
     (lower, upper) or (lower, upper, Report)
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; TypeError for an `out` that is not a pair.
+
+    Notes
+    -----
+    The bounds are ``matmul(a, b, accuracy="correct")`` with ``rounding="down"`` and with
+    ``rounding="up"``, from one multiplication. An exact zero is [-0, +0]. NaN and infinity follow
+    IEEE arithmetic in both. For complex operands the real and the imaginary part are enclosed.
 
     Examples
     --------
@@ -311,11 +344,6 @@ def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     >>> lower, upper = enclose(np.array([[1.0, 1.0]]), np.array([[1.0], [2.0**-80]]))
     >>> lower.item(), upper.item()
     (1.0, 1.0000000000000002)
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
     """
     check_taken(enclose, options)
     lower, upper = _pair(out)

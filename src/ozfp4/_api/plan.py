@@ -28,18 +28,33 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     ----------
     m, n, k : int
         Extents of the product. Exactness depends on `k` alone.
+    accuracy : {"standard", "correct", "scaled"}
+        The promise for a float64 result, by default "standard". The plan has 57 bits, the most
+        that a row or a column takes, and 76 for "correct".
     scheme, backend
         As in :func:`ozfp4.matmul`. A GPU has no "fp64".
     bits : int, optional
-        For ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
-        (:func:`ozfp4.plan_for` knows them).
+        For ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53. For
+        float32 operands pass 24, or use :func:`ozfp4.plan_for`.
     family : {"least", "paper", "paper-karatsuba"}
-        Fewest products, or of ``accuracy="scaled"`` the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
+        Fewest products; or with ``accuracy="scaled"`` the paper's 19 moduli with 75 or 68
+        products (fp4, scheme II).
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
-    accuracy : {"standard", "correct", "scaled"}
-        The promise for a float64 result, by default "standard": the plan has 57 bits, the most that a row or a column takes, and
-        76 for "correct".
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    TypeError
+        Extents, bits and devices of other types.
+    ValueError
+        Unknown names, bits out of range, negative extents, or a `k` for which no such plan is
+        exact; the message has the bound and the limit.
+    RuntimeError
+        A GPU that does not exist or has no kernels in this build, or a backend that it lacks.
 
     Examples
     --------
@@ -47,13 +62,6 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     (57, 62)
     >>> plan(1000, 1000, 1000, backend="fp4", family="paper", accuracy="scaled").moduli[:4]
     (169, 115, 113, 112)
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        For extents, bits and devices of other types; for unknown names, bits out of range, negative extents, or a `k` that no
-        such plan serves exactly (the message names the bound and the limit); for a GPU that is not there or that this build has
-        no kernels for, and for a backend that a GPU does not have.
     """
     check_taken(plan, options)
     asked = Options.of(options)
@@ -73,13 +81,34 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
 @takes(RequestOptions)
 @any_library
 def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
-    """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied,
-    and no entry looked at.
+    """The plan that :func:`ozfp4.matmul` would use for `a` and `b`.
 
-    Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. For integers
-    on a CPU it is the plan for those that machine words do not serve. Operands and errors are as in :func:`ozfp4.matmul`, but
-    that a tensor requires grad changes nothing; `scheme`, `backend`, `bits`, `family` and `accuracy` as in :func:`ozfp4.plan`.
+    It depends on shapes, dtypes and device; nothing is multiplied and no entry is read.
 
+    Parameters
+    ----------
+    a, b : array_like or torch.Tensor
+        As in :func:`ozfp4.matmul`; gradients change nothing.
+    scheme, backend, bits, family, accuracy
+        As in :func:`ozfp4.plan`.
+
+    Returns
+    -------
+    Plan
+        For integers on a CPU the plan for products that machine words cannot compute.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        As :func:`ozfp4.matmul`.
+
+    Notes
+    -----
+    Like a product it runs the self-test of a kernel at its first use, and takes the next backend
+    if the kernel failed.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits
     28

@@ -25,27 +25,42 @@ if TYPE_CHECKING:
 def prepare(
     x: Any, side: str, *, dtype: Any = None, other: str = "complex", **options: Unpack[PlanOptions]
 ) -> Prepared:
-    """Scale and encode an operand once, for any number of products: ``matmul(a, prepare(b, "right"))`` has the bits of
-    ``matmul(a, b)``.
+    """Scale and encode an operand once, for any number of products.
 
-    On the CPU the entries are copied, on a GPU those of a complex operand where they do not lie as they are multiplied (on the
-    right to twice their size), others not. Later changes of a NumPy array are not seen; a product of a tensor that was modified
-    in place since, by torch's count, is refused, if its entries are a copy as long as that tensor is there.
+    ``matmul(a, prepare(b, "right"))`` has the bits of ``matmul(a, b)``.
 
     Parameters
     ----------
     x : array_like or torch.Tensor
         As in :func:`ozfp4.matmul`, 2-D or a stack of matrices, no integers.
     side : {"left", "right"}
-        Where it will stand: ``matmul(prepared, b)`` or ``matmul(a, prepared)``.
-    scheme, backend, plan, accuracy
-        As in :func:`ozfp4.matmul`, for all products of it. "correct" serves every rounding.
+        The side of the products: ``matmul(prepared, b)`` or ``matmul(a, prepared)``.
+    accuracy, scheme, backend, plan
+        As in :func:`ozfp4.matmul`, for all products of the operand. "correct" has every rounding.
     dtype : dtype, optional
-        The results': float64, or float32, which only float32 operands have; by default that of `x`. float32 entries that
-        will meet float64 ones need float64 here. For a complex `x` likewise complex128 or complex64.
+        dtype of the results: float64, or float32 for a float32 `x`; by default that of `x`. Pass
+        float64 if a float32 `x` will meet float64 operands. For a complex `x` likewise complex128
+        or complex64.
     other : {"complex", "real"}
-        What a complex `x` will be multiplied with: for complex operands the parts of a line are scaled alike, for real ones each
-        by itself. A real `x` serves both.
+        The other operands of a complex `x`. With complex ones both parts of a row or column are
+        scaled alike, with real ones each by itself. A real `x` is prepared for both.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for an unknown `side` or `other`, for `x` of fewer than
+        two dimensions, and for a `dtype` that products of `x` cannot have.
+
+    Notes
+    -----
+    On a CPU the entries are copied. A GPU copies those of a complex operand only if their layout
+    requires it (a right operand then takes twice its size). Later changes of a NumPy array have
+    no effect. A product with a tensor that was modified in place since is refused. If the entries
+    are a copy, this holds as long as the tensor exists.
 
     Examples
     --------
@@ -58,12 +73,6 @@ def prepare(
            [3., 4., 5.]])
     >>> ozfp4.matmul(np.array([[1, 1j]]), prepare(np.array([[1j], [2 - 1j]]), "right"))
     array([[1.+3.j]])
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for an unknown `side` or `other`, `x` of fewer than two dimensions, and a `dtype`
-        that no product of `x` has.
     """
     check_taken(prepare, options)
     return _prepare(x, side, dtype, other, Options.of(options))
@@ -114,7 +123,7 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
 
 
 def _shape_of(operands: library.Operands) -> Any:
-    """A stand-in for an operand whose entries are not kept: zeros of its shape and dtype, one in memory."""
+    """A stand-in for an operand that does not keep its entries: zeros of its shape and dtype, one in memory."""
     x, torch = operands.a, operands.torch
     if torch is None:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)

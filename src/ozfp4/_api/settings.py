@@ -1,4 +1,4 @@
-"""Settings of all products: the default accuracy, threads on the CPU, who hears of progress, variables of the environment."""
+"""Settings of all products: default accuracy, threads on the CPU, progress, variables of the environment."""
 
 from __future__ import annotations
 
@@ -11,20 +11,29 @@ from .._options import ACCURACIES, PROCESS, PROGRESS, SCOPE, check_integer, chec
 
 
 def get_default_accuracy() -> str:
-    """The accuracy of a product here for which none is asked: that of the innermost :func:`ozfp4.default_accuracy`, else that of
-    the process, "standard" at first."""
+    """The accuracy of products without the keyword `accuracy`.
+
+    That of the innermost :func:`ozfp4.default_accuracy`, else that of the process, which begins
+    as "standard".
+    """
     return current_accuracy()
 
 
 def set_default_accuracy(accuracy: str) -> None:
-    """Set the accuracy of products for which none is asked, for all threads of the process.
+    """Set the accuracy of products without the keyword, for all threads of the process.
 
-    It counts for all of :mod:`ozfp4` that has a keyword `accuracy`, from the next call on. Operands that were prepared keep the
-    accuracy that they were prepared for, and gradients that of their product. Products of integers stay exact. A function that
-    torch has compiled takes the accuracy of the process, or of a scope of the calling thread, as it runs.
+    It holds for all of :mod:`ozfp4` that has the keyword `accuracy`, from the next call on.
+    Prepared operands keep their accuracy, and gradients that of their product. Products of
+    integers stay exact. A function that torch has compiled takes the accuracy of the process, or
+    of a scope of the calling thread, as it runs.
 
-    `accuracy` is one of those of :func:`ozfp4.matmul`; another name is a ValueError.
+    Parameters
+    ----------
+    accuracy : {"standard", "correct", "scaled"}
+        As in :func:`ozfp4.matmul`; another name is a ValueError.
 
+    Examples
+    --------
     >>> import numpy as np, ozfp4
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> set_default_accuracy("scaled")
@@ -38,12 +47,14 @@ def set_default_accuracy(accuracy: str) -> None:
 
 @contextmanager
 def default_accuracy(accuracy: str) -> Iterator[None]:
-    """As :func:`ozfp4.set_default_accuracy` for a scope: ``with ozfp4.default_accuracy("correct"):``, or
-    ``@ozfp4.default_accuracy("correct")``.
+    """Set the accuracy of products without the keyword, for a scope.
 
-    The scope is that of its thread and context (:mod:`contextvars`): threads that are started in it do not have it, tasks of
-    asyncio do. The innermost of several counts.
+    A context manager and a decorator: ``with ozfp4.default_accuracy("correct"):``. The scope is
+    that of its thread and context (:mod:`contextvars`): tasks of asyncio inherit it, new threads
+    do not. The innermost scope counts.
 
+    Examples
+    --------
     >>> with default_accuracy("correct"):
     ...     get_default_accuracy()
     'correct'
@@ -57,25 +68,36 @@ def default_accuracy(accuracy: str) -> Iterator[None]:
 
 
 def get_num_threads() -> int:
-    """How many threads a product on the CPU may have.
+    """The largest number of threads of a product on the CPU.
 
-    That is what :func:`ozfp4.set_num_threads` said, else the environment variable ``OZFP4_NUM_THREADS``, else
-    ``OMP_NUM_THREADS``, else the number of CPUs that the calling thread may run on now, or fewer where the quota of CPU time of
-    a control group (cgroup, version 1 or 2) comes to fewer: it is rounded up, and read once. The variables are read at import
-    and by :func:`ozfp4.read_environment`.
+    The first of these that is set:
+
+    1. the value of :func:`ozfp4.set_num_threads`;
+    2. the environment variable ``OZFP4_NUM_THREADS``;
+    3. ``OMP_NUM_THREADS``;
+    4. the number of CPUs that the calling thread may run on now, or the quota of its control
+       group (cgroup, version 1 or 2), rounded up, if that is less.
+
+    The variables are read at import and by :func:`ozfp4.read_environment`, the quota once.
     """
     return _core.thread_count()
 
 
 def set_num_threads(count: int | None) -> None:
-    """Set how many threads a product on the CPU may have, for all threads of the process, from the next loop on: a product that
-    runs meanwhile may come to more memory than its `workspace_limit`.
+    """Set the largest number of threads of a product on the CPU, for the whole process.
 
-    No bit of a result depends on their number. The threads of NumPy's and SciPy's BLAS are not touched.
+    It holds from the next loop on; a product that runs meanwhile may exceed its
+    `workspace_limit`. No bit of a result depends on the number of threads. The BLAS of NumPy and
+    SciPy keeps its own number.
 
-    `count` is an integer in 1..65536, or None for what the environment said when it was last read, as at the start; all else is a
-    TypeError or a ValueError.
+    Parameters
+    ----------
+    count : int or None
+        1..65536, or None for the value that the environment had when it was last read. Other
+        values are a TypeError or a ValueError.
 
+    Examples
+    --------
     >>> before = get_num_threads()
     >>> set_num_threads(3)
     >>> get_num_threads()
@@ -89,17 +111,30 @@ def set_num_threads(count: int | None) -> None:
 
 @contextmanager
 def progress(callback: Callable[[float], object]) -> Iterator[None]:
-    """Report how far products are: ``with ozfp4.progress(callback): c = ozfp4.matmul(a, b)``.
+    """Report the progress of products within a scope.
 
-    `callback(fraction)`, of a float above 0 and at most 1, is called between blocks of a product on the CPU, and with `device=`
-    as tiles of the result arrive, in the thread that called. An exception of it ends the product, whose `out` is then undefined.
-    A `callback` that cannot be called is a TypeError.
+    ``with ozfp4.progress(callback): c = ozfp4.matmul(a, b)`` calls `callback` between blocks of a
+    product on the CPU, and with `device=` as tiles of the result arrive, in the calling thread.
 
-    Every product reports its own fraction, from its first block to 1: those inside :mod:`ozfp4.linalg`, :func:`ozfp4.einsum`, a
-    gradient or a rank, both of a :func:`ozfp4.gemm` with a complex factor, and the blocks of :func:`ozfp4.gram`, one after the
-    other. Products of tensors on a GPU, which are only enqueued, products without an entry, and pieces of K on several ranks
-    report nothing, nor do products that `callback` itself makes. The scope is as that of :func:`ozfp4.default_accuracy`.
+    Parameters
+    ----------
+    callback : callable
+        Called with the fraction of the product that is done, a float above 0 and at most 1. An
+        exception in it ends the product and leaves `out` undefined. Another object is a
+        TypeError.
 
+    Notes
+    -----
+    Every product reports its own fraction, from its first block to 1. That includes products
+    inside :mod:`ozfp4.linalg`, :func:`ozfp4.einsum`, gradients and ranks, both products of a
+    :func:`ozfp4.gemm` with a complex factor, and each block of :func:`ozfp4.gram`.
+
+    These report nothing: products of tensors on a GPU, which are only enqueued; products without
+    an entry; pieces of K on several ranks; products that `callback` itself computes. The scope is
+    that of :func:`ozfp4.default_accuracy`.
+
+    Examples
+    --------
     >>> import numpy as np, ozfp4
     >>> done = []
     >>> with progress(done.append):
@@ -128,13 +163,16 @@ def progress(callback: Callable[[float], object]) -> Iterator[None]:
 
 
 def read_environment() -> None:
-    """Read the variables of the environment that products on a CPU follow once more.
+    """Read the environment variables of products on a CPU again.
 
-    ``OZFP4_NUM_THREADS``, ``OMP_NUM_THREADS``, ``OZFP4_CPU_KERNEL``, and of the self-test ``OZFP4_CACHE_DIR``,
-    ``OZFP4_SELFTEST`` and ``OZFP4_SELFTEST_SECONDS`` are read when the package is imported, and never by a product, which runs
-    without the interpreter's lock. Later assignments to ``os.environ`` count from this call on. A value that means nothing is an
-    error of the next product, as after an import. A thread that multiplies meanwhile may still follow the old values.
+    ``OZFP4_NUM_THREADS``, ``OMP_NUM_THREADS``, ``OZFP4_CPU_KERNEL``, and for the self-test
+    ``OZFP4_CACHE_DIR``, ``OZFP4_SELFTEST`` and ``OZFP4_SELFTEST_SECONDS``, are read when the
+    package is imported. Later assignments to ``os.environ`` count from this call on. An invalid
+    value is an error of the next product, as after an import. Products that run meanwhile in
+    another thread may use the old values.
 
+    Examples
+    --------
     >>> import os
     >>> before = os.environ.get("OZFP4_NUM_THREADS", "")
     >>> os.environ["OZFP4_NUM_THREADS"] = "3"
