@@ -55,8 +55,9 @@ def test_what_a_page_says_of_the_memory_of_a_prepared_operand() -> None:
     assert ozfp4.prepare(x, "right", backend="fp64").nbytes == (48 + 8) * x.size
 
 
-def test_the_sample_of_a_report_has_the_fields_of_one() -> None:
-    text = (ROOT / "docs/guide/numpy.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["docs/guide/did-it-run.md", "docs/guide/numpy.md"])
+def test_the_sample_of_a_report_has_the_fields_of_one(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     sample = re.findall(r"^    (\w+) {2,}\S", text, re.MULTILINE)
     _, report = ozfp4.matmul(np.ones((2, 2)), np.ones((2, 2)), report=True)
     assert sample == re.findall(r"^(\w+) ", str(report), re.MULTILINE)[: len(sample)]
