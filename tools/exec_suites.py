@@ -5,9 +5,17 @@
 A package brings its tests, which are those of PyTest's --pyargs; torch.linalg's are torch's own samples, compared as torch does
 (tools/torch_linalg_samples.py), on a GPU where there is one. A folder holds the sources of NVIDIA's gemm_grading, LAPACK or
 FFLAS-FFPACK, which are built in its folder build; in any other are tests for PyTest, of CuPy or array-api-tests for instance.
-docs/guide/existing-programs.md has where each comes from and what it needs. Needs pytest, with pytest-xdist for more than one
-worker, and hypothesis. Where tests fail, all are run again without ozfp4; those that pass then are the findings, and the exit
-status is 1.
+Needs pytest, with pytest-xdist for more than one worker, and hypothesis. If tests fail, all are run again without ozfp4; those
+that pass then are the findings, and the exit status is 1.
+
+Where the folders come from (git clone --recurse-submodules https://github.com/...), and what they need:
+
+    cupy/cupy, the folders of the tests of solvers, products, norms and eigenvalues: a GPU, CuPy
+    data-apis/array-api-tests at 55fcc601, array_api_tests/test_linalg.py: its requirements.txt, and
+        ARRAY_API_TESTS_MODULE=numpy or array_api_strict
+    NVIDIA/CUDALibrarySamples at 34377293, cuBLAS/Emulation/gemm_grading: CMake, a BLAS, CUDA 13.0.2 with cuBLAS, also for a CPU
+    Reference-LAPACK/lapack at 51b34947: CMake, gfortran
+    linbox-team/fflas-ffpack at 175ca42e: autoconf, automake, libtool, Givaro, GMP, OpenBLAS
 """
 
 from __future__ import annotations
