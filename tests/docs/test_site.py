@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,20 @@ def test_every_public_name_is_in_the_reference() -> None:
 
 def test_the_version_is_in_the_reference() -> None:
     assert "`ozfp4.__version__`" in (REFERENCE / "machine.md").read_text(encoding="utf-8")
+
+
+def test_every_variable_of_the_environment_is_in_the_reference() -> None:
+    read = {
+        "csrc/cpu/runtime/environment.cpp": r'text_of\("(OZFP4_\w+)"\)',
+        "csrc/exec/settings.cpp": r'name == "(?!ROOT)(\w+)"',  # ROOT is of `ozfp4 exec` itself
+        "src/ozfp4/_support/environment.py": r'environ\.get\("(\w+)"\)',
+    }
+    names = [
+        name for file, call in read.items() for name in re.findall(call, (ROOT / file).read_text("utf-8"))
+    ]
+    assert len(names) == 16
+    page = (REFERENCE / "environment.md").read_text(encoding="utf-8")
+    assert [name for name in names if f"{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("module", [ozfp4, linalg, stages, testing], ids=lambda module: module.__name__)
