@@ -4,7 +4,7 @@
 
 A package brings its tests, which are those of PyTest's --pyargs; torch.linalg's are torch's own samples, compared as torch does
 (tools/torch_linalg_samples.py), on a GPU where there is one. A folder holds the sources of NVIDIA's gemm_grading, LAPACK or
-FFLAS-FFPACK, which are built in its folder build; in any other are tests for PyTest, of CuPy or array-api-tests for instance.
+FFLAS-FFPACK, which are built in its folder build, or tests for PyTest, such as those of CuPy or array-api-tests.
 Needs pytest, with pytest-xdist for more than one worker, and hypothesis. If tests fail, all are run again without ozfp4; those
 that pass then are the findings, and the exit status is 1.
 
