@@ -69,7 +69,7 @@ def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
 
 
 def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
-    """ValueError for entries outside the plan's alphabet, whose sums no bound covers; every byte is one of INT8's."""
+    """ValueError for entries outside the plan's alphabet: no bound covers their sums. Every byte is one of INT8's."""
     if plan.alphabet == "fp4" and planes.dtype == np.int8:
         good = np.isin(np.abs(planes), (0, 1, 2, 3, 4, 6, 8, 12))
     elif plan.alphabet == "fp64" and planes.dtype == np.float64:
@@ -151,7 +151,7 @@ def multiply(
 
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
-    """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
+    """The exact integers that the output of :func:`multiply` represents, as an array of Python integers."""
     count = _count(plan, moduli)
     return of_words(_core.integers(plan._core, count, _array("output", output, 3)))
 

@@ -33,7 +33,7 @@ ALPHABET_TEXT = {
 class Term:
     """One plane product A_plane × B_plane with an integer weight.
 
-    Scheme II: `modulus` is set and the weight is taken modulo it; of a complex plan `part` is "first" or "second", which of the
+    Scheme II: `modulus` is set and the weight is taken modulo it. In a complex plan `part` is "first" or "second", one of the
     two outputs of the modulus. Scheme I and INT8 products: `group` is set and the weight is a plain integer (base^group for
     scheme I).
     """
@@ -48,18 +48,20 @@ class Term:
 
 @dataclass(frozen=True, repr=False)
 class Plan(Tabular):
-    """Moduli or digit groups, planes, terms and limits of one way to multiply; immutable.
+    """Moduli or digit groups, planes, terms and limits of a product; immutable.
 
-    Made by :func:`ozfp4.plan` and :func:`ozfp4.plan_for`. With ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``,
-    ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus is congruent to ``x * y``; over all terms of a
-    plan without moduli it equals ``x * y``.
+    Made by :func:`ozfp4.plan` and :func:`ozfp4.plan_for`. Let ``l = plan.encode(x)`` and
+    ``k = plan.encode(y, operand="b")``. Then ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over
+    the terms of one modulus is congruent to ``x * y``. Over all terms of a plan without moduli it
+    equals ``x * y``.
 
     Attributes
     ----------
     scheme : str
         "I", "II" or "INT8".
     alphabet : str
-        The limbs that one matrix unit multiplies exactly: "fp4", "int8" or "fp64".
+        Number format of the limbs, which one matrix unit multiplies exactly: "fp4", "int8" or
+        "fp64".
     family : str
         The set of moduli and terms: "least", "paper" or "paper-karatsuba".
     bits : int
@@ -67,21 +69,26 @@ class Plan(Tabular):
     moduli : tuple of int
         Pairwise coprime moduli in the order in which they are used; empty without moduli.
     is_complex : bool
-        Whether the plan is of complex products, each integer x + i y of two, scaled alike. Modulo m, with r^2 = -1, the two
-        residues x + r y and x - r y are multiplied each by itself: two products a modulus, whose outputs P and Q give the parts
-        (P + Q) / 2 and (P - Q) / (2 r). Where there is no r, four products of x and y. Each is one product of planes for int8 and
-        fp64, for fp4 as many as the modulus takes in a plan of real products. `bits` and `k_max` count for the parts of the
-        result, sums of 2 K products of integers.
+        Whether the plan is for complex products, see Notes.
     terms : tuple of Term
         The plane products: which planes, with which weight, for which modulus or group.
     base : int or None
         Base of the digits of scheme I (and of the 9-product INT8 plan).
     k_max : int
-        Longest inner dimension for which the plan is exact whatever the data.
+        Longest inner dimension for which the plan is exact, whatever the data are.
     products : int
-        Number of plane products Q, of planes of half the entries where the plan is complex.
+        Number of plane products Q; for a complex plan the planes have half of the entries.
     planes_a, planes_b : int
         How many planes :meth:`encode` makes of A, and of B.
+
+    Notes
+    -----
+    **Complex plans** multiply integers x + i y. Modulo m, with r^2 = -1, the two residues x + r y
+    and x - r y are multiplied each by itself: two products for each modulus. Their outputs P and
+    Q give the parts (P + Q) / 2 and (P - Q) / (2 r). Without such an r there are four products of
+    x and y. Each is one product of planes for int8 and fp64; for fp4 it is as many as the modulus
+    takes in a plan of real products. `bits` and `k_max` count for the parts of the result, sums
+    of 2 K products of integers.
 
     Examples
     --------
@@ -138,10 +145,10 @@ class Plan(Tabular):
     def encode(self, x: npt.ArrayLike, operand: str = "a") -> npt.NDArray[np.int8] | npt.NDArray[np.int32]:
         """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.
 
-        `x` holds signed integers of NumPy or, of any size, Python's (dtype object). int8, or int32 for the fp64 alphabet, whose
-        limbs do not fit a byte. Both operands are encoded alike. For a complex plan the last axis of `x` holds the pairs (x, y)
-        of A, and (x, -y) of B; the planes are without it.
-        Raises ValueError for integers outside the plan's range, TypeError for other types.
+        `x` holds signed integers of NumPy or, of any size, Python's (dtype object). int8, or int32 for the fp64 alphabet, as
+        its limbs do not fit a byte. Both operands are encoded alike. For a complex plan the last axis of `x` holds the pairs
+        (x, y) of A, and (x, -y) of B; the planes are without it. Raises ValueError for integers outside the plan's range,
+        TypeError for other types.
         """
         if operand not in ("a", "b"):
             raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")

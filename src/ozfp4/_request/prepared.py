@@ -16,27 +16,31 @@ SINGLE, DOUBLE = ("float32", "complex64"), ("float64", "complex128")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared(Tabular):
-    """An operand that :func:`ozfp4.prepare` scaled and encoded, for any number of products; immutable. ``prepared @ b`` is
-    ``ozfp4.matmul(prepared, b)``, and ``a @ prepared`` likewise, of arrays of NumPy and tensors of torch.
+    """An operand of :func:`ozfp4.prepare`, for any number of products; immutable.
+
+    ``prepared @ b`` is ``ozfp4.matmul(prepared, b)``, and ``a @ prepared`` likewise, for arrays of
+    NumPy and tensors of torch.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : NumPy or torch dtype
-        Of the operand.
+        dtype of the operand.
     side : {"left", "right"}
-        On which side of a product it stands.
+        The side of the products.
     plan : Plan
     accuracy : {"standard", "correct", "scaled"}
-        What its products promise.
+        Accuracy of the products.
     result_dtype : str
-        "float64" or "float32": of its products, or of their parts; where the operand is complex "complex128" or "complex64".
+        dtype of the products: "float64" or "float32", "complex128" or "complex64" for a complex
+        operand. The products of a real operand with complex ones have parts of this dtype.
     other : {"any", "complex", "real"}
-        What it is multiplied with: a real operand with any, a complex one with such as it was prepared for.
+        The other operands: any for a real operand, else those that it was prepared for.
     device : str
         "cpu", "cuda:0" and so on.
     nbytes : int
-        Memory that it takes: its planes, on the CPU the copy of the operand, and what a complex one is copied to.
+        Memory of the operand: its planes, on the CPU a copy of the entries, and the copy of a
+        complex operand.
     """
 
     shape: tuple[int, ...]

@@ -1,5 +1,8 @@
-"""The small exchanges in which the ranks of a group or a mesh agree: before any data move, on what each was called with or why
-it refuses that; in between, on whether it came so far. A rank whose own arguments are wrong takes part, so that nobody waits."""
+"""The small exchanges in which the ranks of a group or a mesh agree.
+
+Before any data move they agree on their arguments, or on why a rank refuses them; later on whether each came so far. A rank with
+wrong arguments takes part, so that no rank waits for it.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +76,8 @@ class Group:
         self.rank, self.size = handle.rank(), handle.size()
         # A fact of the group, not of the arguments of this rank, which may be wrong.
         self.on_host = self.backend(torch.device("cpu")) != ""
-        # Agreements, by the arguments of this rank. Calls with `whole`, those without and those of each mesh are kept
-        # apart: all ranks have the same ones of a kind, but for those without, and forget them at once where there are too many.
+        # Agreements, by the arguments of this rank. Calls with `whole`, those without and those of each mesh are kept apart.
+        # All ranks have the same ones of a kind (except those without), and drop them at once when there are too many.
         self.known: dict[Any, dict[Any, Any]] = defaultdict(dict)
         self._streams: dict[int, Any] = {}  # by the index of a device
 
@@ -86,7 +89,7 @@ class Group:
         return found
 
     def backend(self, device: Any) -> str:
-        """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
+        """The name of the backend for tensors of a device, such as "gloo" and "nccl"; "" without one."""
         try:
             return str(torch_private.backend_of(self.handle, device).name()).lower()
         except RuntimeError:
@@ -113,7 +116,7 @@ class Group:
             )
         try:
             found = (self._by_host if self.on_host else self._by_device)(frame).numpy().tobytes()
-        except torch.cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
+        except torch.cuda.OutOfMemoryError:  # a RuntimeError that is no rank's fault
             raise
         except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
             raise RuntimeError(
@@ -129,7 +132,7 @@ class Group:
         return found
 
     def _by_device(self, frame: bytearray) -> Any:
-        """On a stream of its own: what the current one still computes is not waited for."""
+        """On a separate stream: it does not wait for what the current one still computes."""
         index = torch.cuda.current_device()
         if index not in self._streams:
             self._streams[index] = torch.cuda.Stream()
@@ -250,7 +253,7 @@ def agreed(
             raise error
         return before[1]
     found = all_calls(who, kind, fields, error)
-    digest = hashlib.blake2b(repr(found).encode(), digest_size=16).digest()  # in place of all answers
+    digest = hashlib.blake2b(repr(found).encode(), digest_size=16).digest()  # instead of all answers
     if before is None or before[0] != digest:
         before = digest, conclude(found, own)
         if len(known) >= REMEMBERED:

@@ -42,7 +42,7 @@ def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
 def _product(
     name: str, arguments: dict[str, Any], out: Any, options: Mapping[str, Any], left: bool = False
 ) -> Any:
-    """The product by its operator, whose schema has the `arguments` in their order."""
+    """The product by its operator; the schema has the `arguments` in their order."""
     is_compiling, kind = torch.compiler.is_compiling(), dtensor_class()
     operands = tuple(x for place, x in arguments.items() if place not in ("alpha", "beta"))
     settings, unasked = _split(options, operands)
@@ -163,7 +163,7 @@ def _check_unasked(unasked: dict[str, Any], has_dtensors: bool) -> None:
 
 
 def _check(is_compiling: bool, **given: Any) -> None:
-    """TypeError for prepared operands, arrays beside tensors, and tensors that are not dense."""
+    """TypeError for prepared operands, arrays together with tensors, and tensors that are not dense."""
     for name, x in given.items():
         if x is None:
             continue

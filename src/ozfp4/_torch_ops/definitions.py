@@ -55,7 +55,7 @@ _OPERATORS = {
         shapes.of_gram, shapes.mapped_gram, gradients.of_gram, gradients.tangent_of_gram,
     ),
 }  # fmt: skip
-# Devices of torch whose tensors the package multiplies; it says itself what its build has no kernel for.
+# Devices of torch that the package multiplies on; an error names the kernels that its build lacks.
 _DEVICES = ("CPU", "CUDA")
 # Lazily conjugated and negated tensors are taken as they are.
 _LAZY = ("Conjugate", "Negative")
@@ -75,7 +75,7 @@ def _define(name: str, operator: _Operator) -> None:
         return None if "out" in settings else result
 
     def write(*args: Any, **settings: Any) -> None:
-        """With gradients and tangents there is no writing to `out`; torch says so in these words."""
+        """With gradients and tangents `out` cannot be written; the error has torch's words."""
         tensors = [x for x in (*args, settings["out"]) if isinstance(x, torch.Tensor)]
         what = ""
         if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):

@@ -1,4 +1,5 @@
-"""What torch's automatic differentiation calls: the product below it, and the rules of its gradients and tangents above."""
+"""The functions that torch's automatic differentiation calls: the product below it, and the rules of its gradients and
+tangents above."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ is_compiling: Any = torch.compiler.is_compiling
 
 @dataclass
 class Call:
-    """A product whose derivative is wanted: its arguments in the order of the schema, tensors whose entries nobody needs as None;
-    what each tensor is like; whose gradients are wanted; the settings."""
+    """A product that needs a derivative. Its arguments are in the order of the schema, with None for tensors that no
+    derivative reads. Then: what each tensor is like, which gradients are wanted, the settings."""
 
     arguments: tuple[Any, ...]
     likes: tuple[Like | None, ...]
@@ -40,14 +41,14 @@ Tangent = Callable[[Call, tuple[Any, ...]], Any]
 
 
 def differentiable(operator: Any, gradients: Gradients, tangent: Tangent) -> Callable[..., Any]:
-    """The function that torch calls for `operator` where gradients and tangents are looked after. `gradients` makes of a call,
-    and of the gradient of its result, those of the arguments, None for what needs none; `tangent` of a call, and of the tangents
-    of its arguments, some of them None, that of the result."""
+    """The function that torch calls for `operator` where gradients and tangents are looked after. `gradients` maps a call
+    and the gradient of its result to the gradients of the arguments, None for those that need none. `tangent` maps a call
+    and the tangents of its arguments, some of them None, to the tangent of the result."""
     name, are_here = operator.overloadpacket.__name__, unwatched().are_here
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
-        """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
-        nobody watches, and its way there takes microseconds."""
+        """The product where they have been. Between here and the product torch has nothing to do for plain tensors without
+        observers, and its way there takes microseconds."""
         if are_here(arguments) and not is_compiling():
             return products[name](*arguments, **settings)
         with torch_private.below_gradients():
@@ -77,7 +78,7 @@ def differentiable(operator: Any, gradients: Gradients, tangent: Tangent) -> Cal
 
 def _function(name: str, below: Callable[..., Any], gradients: Gradients, tangent: Tangent) -> Any:
     """The node of an operator in the graph of gradients."""
-    # By its place, the argument whose entries the gradient of each needs.
+    # By its place, the argument that the gradient of each reads.
     partners = {0: 0} if name == "gram" else {0: 1, 1: 0}
 
     def forward(ctx: Any, settings: dict[str, Any], *arguments: Any) -> Any:

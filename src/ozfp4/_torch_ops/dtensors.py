@@ -2,8 +2,8 @@
 products of DTensors from ``ozfp4.matmul`` and ``gemm``.
 
 An entry of a product depends on its row of A and its column of B alone. A cut of the inner dimension is in no list, as a sum of
-results that are rounded already is another number: DTensor then gathers an operand that is cut there, and reduces one that is a
-partial sum, before it multiplies.
+results that are already rounded is another number. DTensor then gathers an operand that is cut there, and reduces a partial
+sum, before it multiplies.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def _of_gemm(
 
 
 def resolved(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments; DTensors whose local tensors are lazily conjugated or negated as new ones: not all collectives take such."""
+    """The arguments, with new DTensors for those that have lazily conjugated or negated local tensors: not all collectives
+    take such."""
 
     def is_lazy(x: Any) -> bool:
         return bool(x.is_conj() or x.is_neg())
@@ -153,15 +154,16 @@ def register() -> None:
         register_sharding(getattr(torch.ops.ozfp4, name).default)(rule)
 
 
-# ---- Products. One like another that needed no exchange multiplies the local tensors at once: torch's way to an operator of ours
-# takes as long as several small products.
+# ---- Products. One like another that needed no exchange multiplies the local tensors at once: torch's way to an operator takes
+# as long as several small products.
 
 _results: dict[tuple[Any, ...], Any] = {}  # how the result lies, by the operator and how its tensors lie
 _MOST_RESULTS = 512
 
 
 def check(**given: Any) -> None:
-    """Errors for what a product of DTensors does not take: tensors beside DTensors, other meshes, shapes and dtypes."""
+    """Errors for operands that a product of DTensors refuses: tensors together with DTensors, other meshes, shapes and
+    dtypes."""
     tensors = {name: x for name, x in given.items() if x is not None}
     first = next(name for name, x in tensors.items() if is_dtensor(x))
     mesh = tensors[first].device_mesh
@@ -212,8 +214,8 @@ def product(key: Any, name: str, arguments: tuple[Any, ...], settings: dict[str,
 
 
 def key_of(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Any, ...] | None:
-    """The key of products that differ in numbers alone; None for whatever may have to be refused, where a tensor is none of
-    DTensors of plain tensors, or torch has something to do with the product."""
+    """The key of products that differ in numbers alone. None for products that may have to be refused, for arguments that
+    are not DTensors of plain tensors, and if torch has something to do with the product."""
     if settings.get("overflow") == "raise" or "dtype" in settings:
         return None
     kind: Any = dtensor_class()

@@ -98,8 +98,8 @@ def _repeated(shape: Any, whole: Any) -> list[int]:
 
 
 def _merged(like: Like, grad: Any, partner: Any, into: int) -> list[Any]:
-    """The gradient of the result and the partner of an operand, with the axes along which that was repeated in the matrix axis
-    `into`, -1 or -2, in the same order. Both have all entries along them."""
+    """The gradient of the result and the partner of an operand. The axes along which the operand was repeated are in the
+    matrix axis `into`, -1 or -2, in the same order. Both have all entries along them."""
     axes = _repeated(like.shape[:-2], grad.shape[:-2])
     if partner.ndim < grad.ndim:
         partner = reshaped(partner, (*(1,) * (grad.ndim - partner.ndim), *partner.shape))
@@ -156,7 +156,7 @@ def tangent_of_gram(call: Call, tangents: tuple[Any, ...]) -> Any:
 
 
 def _joined(operands: Any, tangents: Any) -> tuple[Any, Any]:
-    """Whose product is dA B + A dB, where None stands for zeros."""
+    """Two factors with the product dA B + A dB; None means zeros."""
     (a, b), (of_a, of_b) = operands, tangents
     if of_b is None:
         return of_a, b

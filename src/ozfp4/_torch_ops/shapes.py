@@ -1,6 +1,9 @@
-"""Facts of a product that need no computing: shape, dtype and device, for tensors without entries (fake, meta); and
-where the axis that ``torch.vmap`` maps goes, the first one of a stack. No entry of a product sees another matrix of its stack, so
-that the bits are those of one product after the other. Extents may be symbols: they are compared, and never read as numbers."""
+"""Facts of a product that need no computing: shape, dtype and device, for tensors without entries (fake, meta). Also the place of
+the axis that ``torch.vmap`` maps, the first one of a stack.
+
+No entry of a product depends on another matrix of its stack, so that the bits are those of one product after the other. Extents
+may be symbols: they are compared, and never read as numbers.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ torch: Any = require_torch()
 
 
 class Pending:
-    """What comes: :meth:`wait` gives it, and makes the current stream wait where it is on a GPU."""
+    """An exchange under way: :meth:`wait` gives its result, and makes the current stream wait for a result on a GPU."""
 
     def __init__(self, work: Any, result: Callable[[], Any]) -> None:
         self._work, self._result = work, result
@@ -98,7 +98,7 @@ def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
 
 
 def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
-    """This rank's part of a matrix that lies as `source` says, as `target` says.
+    """This rank's part of a matrix in the layout `target`, from its part in the layout `source`.
 
     Precondition: not two cuts of one axis that differ.
     """

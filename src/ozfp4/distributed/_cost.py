@@ -18,10 +18,10 @@ START = {"cuda": 3.0e-5, "cpu": 2.0e-4}  # seconds of a collective, whatever it 
 # Bytes of an entry's partial result: some 16 moduli of a byte, or seven of four bytes.
 RESIDUES = {"cuda": 16, "cpu": 28}
 WORD = 8  # bytes of a partial sum of integers
-LINE = 48  # bytes of what ranks tell each other of a row or column
+LINE = 48  # bytes of the facts of a row or column that ranks exchange
 
-# Operands or residues move by themselves where that takes less than this share of the products' time. Beyond, one piece
-# travels while another is multiplied: products of pieces are slower, and slower beside a collective.
+# Operands or residues move by themselves where that takes less than this share of the products' time. Beyond, one piece travels
+# while another is multiplied: products of pieces are slower, and slower during a collective.
 PIECES_FROM = 0.25
 LEAST_COLUMNS = 1024  # of a piece
 MOST_PIECES = 8  # the first, for which a rank waits, is a small part
@@ -78,9 +78,12 @@ def redistributions(problem: Problem) -> list[Way]:
 
 
 def pieces(problem: Problem, computed: Placed) -> list[tuple[int, int]]:
-    """Where the pieces begin and how wide they are in which an operand comes of which a rank needs all lines: of all its columns
-    (of A, rows), or where these are cut themselves of those of each rank, whose parts make a piece together. One that is as wide
-    as all of them comes at once. Precondition: the ranks compute rows or columns, and that operand's matrices are cut."""
+    """Where the pieces of an operand begin, and how wide they are, as it comes to a rank that needs all of its lines.
+
+    They are pieces of all its columns (for A, rows). If these are cut themselves, they are pieces of the columns of each rank,
+    and the parts of all ranks make a piece together. A piece as wide as all of them comes at once. Precondition: the ranks
+    compute rows or columns, and that operand's matrices are cut.
+    """
     moving, free, item = (problem.b, -1, problem.item_b)
     if computed.axis == -1:
         moving, free, item = problem.a, -2, problem.item_a
@@ -134,7 +137,7 @@ def seconds_of(problem: Problem, received: int, collectives: int, share: float) 
 
 
 def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:
-    """What each rank has to have of both operands for its part of the result."""
+    """The parts of both operands that each rank needs for its part of the result."""
 
     def of(operand: Placed, own: int) -> Placed:
         axis = computed.axis
@@ -147,7 +150,7 @@ def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:
 
 
 def moved(source: Placed, target: Placed, ranks: int) -> int:
-    """Entries that the rank that gets most receives, so that a matrix that lies as `source` says lies as `target` says."""
+    """Entries that the rank that gets most receives, to bring a matrix from the layout `source` to the layout `target`."""
     if source.axis is None or source == target or ranks == 1 or source.entries == 0:
         return 0
     extent = source.shape[source.axis]

@@ -1,6 +1,8 @@
-"""``ozfp4.distributed.matmul`` of DTensors. Along each dimension of the mesh DTensor brings the operands to rows, columns or
-matrices of a stack that belong to the result's; along one of them the inner dimension may stay cut, and the local tensors are
-multiplied over the group of that dimension."""
+"""``ozfp4.distributed.matmul`` of DTensors.
+
+Along each dimension of the mesh DTensor brings the operands to rows, columns or matrices of a stack that belong to those of the
+result. Along one of them the inner dimension may stay cut; the local tensors are multiplied over the group of that dimension.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,10 @@ torch: Any = require_torch()
 
 @dataclass(frozen=True)
 class Way:
-    """Placements, one a dimension of the mesh: of both operands as they are multiplied, of the result as it is made, and as it is
-    wanted; the dimension along which K is cut, or None, the dtype of the result there, and the hosts of all ranks of the mesh."""
+    """How DTensors are multiplied: placements, one for each dimension of the mesh, of both operands, of the result as it is
+    computed, and of the result as it is wanted. Then the dimension along which K is cut, or None, the dtype of the result
+    there, and the hosts of all ranks of the mesh.
+    """
 
     a: tuple[Any, ...]
     b: tuple[Any, ...]
@@ -211,9 +215,9 @@ def check_placements(placements: Any, dims: int, axes: int) -> tuple[Any, ...] |
 
 
 def choose(a: Any, b: Any, method: str, wanted: tuple[Any, ...] | None) -> Way:
-    """The way of a product of these; ValueError where `method` asks for a cut of K that is not there.
+    """The way of a product of these; ValueError if `method` needs a cut of K that is not there.
 
-    Precondition: DTensors of one mesh whose shapes fit, placements as :func:`check_placements` gives them.
+    Precondition: DTensors of one mesh, with shapes that fit, and placements as :func:`check_placements` gives them.
     """
     cuts = cuts_of(tuple(a.shape), tuple(b.shape))
     inner = _inner(a, b, method)
@@ -239,8 +243,8 @@ def _inner_cuts(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _inner(a: Any, b: Any, method: str) -> int | None:
-    """The dimension of the mesh along which K stays cut: the largest one where both operands are cut so; where "reduce" is asked
-    for, also one where one of them is, and the other whole."""
+    """The dimension of the mesh along which K stays cut: the largest one where both operands are cut so. With "reduce" also
+    one where one of them is cut, and the other whole."""
     mesh, (of_a, of_b) = a.device_mesh, _inner_cuts(a, b)
     pairs, whole = list(zip(a.placements, b.placements, strict=True)), placed(None)
     found = [dim for dim, pair in enumerate(pairs) if pair == (of_a, of_b)]
@@ -257,8 +261,8 @@ def _inner(a: Any, b: Any, method: str) -> int | None:
 
 
 def _cut(a: Any, b: Any, cuts: list[Cut], dim: int, wanted: Any) -> Cut:
-    """The placements that the operands need along a dimension of the mesh: as the result is wanted, else what moves the fewest
-    bytes; whole only where both are, or nothing can be cut."""
+    """The placements that the operands need along a dimension of the mesh: as the result is wanted, else those that move
+    the fewest bytes. Whole only where both are, or nothing can be cut."""
     if wanted is not None and wanted.is_shard():
         for cut in cuts:
             if cut.result == wanted.dim:

@@ -21,15 +21,16 @@ from ._layout import Placed, Problem
 
 torch: Any = require_torch()
 
-# Where a rank multiplies several pieces by one operand: from so many operations on it is scaled and encoded once, and up to so
-# many entries, as the planes take more memory than the operand.
+# An operand that a rank multiplies with several pieces is scaled and encoded once: from so many operations on, and up to so many
+# entries, as its planes take more memory.
 LEAST_KEPT = 2.0**34
 MOST_KEPT = 2**31
 
 
 class Products:
-    """The products that one rank computes. One that fails keeps the reason and goes on taking part in what the others wait for;
-    `failure` is raised where nobody waits any more. `bounds`: whether bounds of the errors are wanted, too."""
+    """The products that one rank computes. A product that fails keeps the reason, and the rank takes part in the exchanges of the
+    others; `failure` is raised when no rank waits any more. `bounds`: whether bounds of the errors are wanted, too.
+    """
 
     def __init__(self, options: dict[str, Any], bounds: bool) -> None:
         self.options, self.bounds = unusual({**options, "return_bound": bounds}), bounds
@@ -64,8 +65,10 @@ class Products:
             bound.copy_(found[1])
 
     def keep(self, x: Any, is_left: bool, other: Any, entries: int) -> Any:
-        """`x` for products with several pieces of `other`, which have so many columns (on the left rows) of `x`'s lines
-        altogether: prepared, where that is possible and pays, else as it is. The bits are the same."""
+        """`x` for products with several pieces of `other`, of so many columns (for a left operand, rows) altogether.
+
+        It is prepared if that is possible and pays, else as it is. The bits are the same.
+        """
         is_worth_it = 2.0 * x.numel() * entries >= LEAST_KEPT and 0 < x.numel() <= MOST_KEPT
         has_integers = is_integer(x.dtype) or is_integer(other.dtype)
         if self.failure is not None or not is_worth_it or has_integers:
@@ -101,7 +104,7 @@ def multiply(
         coming = iter([(0, gather_whole(group, moving, placed).wait())])
     else:
         kept = products.keep(kept, is_left, moving, extent)
-        reserve(group, problem, moving.device)  # beside what is kept
+        reserve(group, problem, moving.device)  # next to what is kept
         coming = (_lines if placed.axis == free else _halves)(group, moving, placed, free, steps)
     for begin, piece in coming:
         width = piece.shape[free]
@@ -111,8 +114,9 @@ def multiply(
 
 
 def reserve(group: Group, problem: Problem, device: Any) -> None:
-    """Makes sure that every rank has memory for what it will send and receive at a time, so that none is missing where others
-    wait for it: torch's allocator keeps what is given back here. All ranks know alike whether this is worth an exchange."""
+    """Makes sure that every rank has memory for what it will send and receive at a time, so that no rank lacks it while others
+    wait. torch's allocator keeps what is given back here. All ranks decide alike whether this is worth an exchange.
+    """
     sizes: list[int] = []
     axis, operands = problem.result.axis, ((problem.a, problem.item_a), (problem.b, problem.item_b))
     for (source, item), target in zip(operands, needed(problem, problem.result), strict=True):
@@ -169,8 +173,8 @@ def _lines(group: Group, moving: Any, placed: Placed, free: int, steps: Steps) -
 
 
 def _ahead(steps: Steps, launch: Callable[[Any], Pending]) -> Iterator[Any]:
-    """What comes of each launch. The first is launched here, each next one before the caller has what came, and so travels while
-    that is multiplied; not before, as its memory is that of the one but last."""
+    """The results of the launches. The first is launched here, each next one before the caller has the result before, so
+    that it travels while that one is multiplied. It is not launched earlier, as it uses the memory of the one but last."""
     waiting = [launch(step) for step in steps[:1]]
 
     def come() -> Iterator[Any]:

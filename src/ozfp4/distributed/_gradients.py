@@ -1,6 +1,8 @@
-"""Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once. Repetitions by
-broadcasting go into the inner dimension, as in ``_torch_ops/gradients``, in the same order in both factors; what is cut comes
-first in it, so that a rank's part is one range."""
+"""Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once.
+
+Repetitions by broadcasting go into the inner dimension, as in ``_torch_ops/gradients``, in the same order in both factors. An
+axis that is cut comes first in it, so that a rank's part is one range.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +81,9 @@ class _Part(NamedTuple):
         return _Part(self.x.mH, replace(self.placed, shape=(*stack, columns, rows), axis=axis))
 
     def joined(self, kept: list[int], order: list[int], into: int) -> _Part:
-        """With the axes `order` one after the other in the matrix axis `into`, behind the `kept` ones of the stack; all are
-        counted from behind, and one that is cut comes first."""
+        """With the axes `order` one after the other in the matrix axis `into`, behind the `kept` ones of the stack. All are
+        counted from behind, and one that is cut comes first.
+        """
         placed = self.placed
         turned = (*kept, *order, -1) if into == -2 else (*kept, -2, *order)
 
@@ -100,7 +103,8 @@ class _Part(NamedTuple):
 
 
 def _gradient(group: Group, problem: Problem, grad: _Part, partner: _Part, like: Like, inner: int) -> Any:
-    """The gradient of an operand, this rank's part: `inner` is -1 for A, whose partner is B, and -2 for B, whose partner is A."""
+    """The gradient of an operand, this rank's part: `inner` is -1 for A, with the partner B, and -2 for B, with the partner
+    A."""
     result, own = problem.result, problem.a if inner == -1 else problem.b
     dims = len(result.shape)
     new = (1,) * (dims - len(partner.placed.shape))

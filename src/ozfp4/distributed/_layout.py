@@ -17,7 +17,7 @@ def axis_of(word: str, axes: int) -> int | None:
 
 
 def chunk_sizes(extent: int, ranks: int) -> Extents:
-    """What each rank has of an axis, as ``torch.chunk`` and DTensor cut it: the first ones equal parts, rounded up.
+    """The extent of an axis on each rank, as ``torch.chunk`` and DTensor cut it: the first ones equal parts, rounded up.
 
     >>> chunk_sizes(10, 4), chunk_sizes(3, 4)
     ((3, 3, 3, 1), (1, 1, 1, 0))
@@ -76,7 +76,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Problem:
-    """One product over a group, as all ranks know it: how all of it lies, which alone decides the way, and what is asked for."""
+    """One product over a group, the same on all ranks: the layouts, which alone decide the way, and the options."""
 
     ranks: int
     # With both matrix axes. Cuts of K are the same in both operands where both have one. An operand that is cut along its stack

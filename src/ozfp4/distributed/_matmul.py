@@ -42,77 +42,89 @@ def matmul(
     placements: Any = None,
     **options: Unpack[GroupOptions],
 ) -> Any:
-    """Matrix product over the ranks of a torch.distributed group, with the bits of ``ozfp4.matmul(a, b)`` on one device.
+    """Matrix product over the ranks of a torch.distributed group.
 
-    Every rank passes its parts of the operands and gets its part of the result, whatever the number of ranks, the layouts and
-    the way that entries take. All ranks of the group call this with the same keywords.
-
-    Layouts are "replicated" (each rank has all of it), "rows" (axis -2 is cut over the ranks, in rank order), "columns" (axis -1)
-    and "stack" (the first axis of a stack of matrices). Parts are those of ``torch.chunk``: ceil(n / P) of the n rows on each
-    of P ranks, the last ones fewer or none.
-
-    Before any data move, the ranks tell each other in one small exchange what they were called with: whatever does not fit, of
-    the ranks' arguments, versions or builds, is an error on each rank that says whose. A rank that refuses raises its own
-    error, and the others raise that it did. The ranks of a mesh do so before the first of equal products of DTensors. Where
-    ranks wait for each other's entries afterwards, and one cannot compute its own, all raise; where none waits, that rank alone
-    does.
+    Every rank passes its parts of the operands and gets its part of the result. The bits are those
+    of ``ozfp4.matmul(a, b)`` on one device, for every number of ranks, every layout and every
+    `method`. All ranks of the group call this function with the same keywords.
 
     Parameters
     ----------
     a, b : torch.Tensor
-        Both DTensors, or this rank's parts; shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on
-        one device, of a kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any
-        strides.
+        Both DTensors, or this rank's parts of matrices of shapes (..., m, k) and (..., k, n), with
+        broadcasting of stacks. They are on one device that the backend of the group supports.
+        Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any strides.
     group : torch.distributed.ProcessGroup, optional
-        By default all processes. Processes outside of the group do not call this.
+        By default all processes. Processes outside of the group do not call this function.
     layout : (str, str)
-        How `a` and `b` lie. `a` by columns and `b` by rows are cuts of k; one of them alone is allowed. "stack" needs all axes of
-        the result's stack, and its first extent.
+        Layouts of `a` and `b`, see Notes. `a` by columns and `b` by rows are cuts of k; one of
+        them alone is allowed. "stack" needs all axes of the result's stack, and its first extent.
     result : str, optional
-        How the result is to lie. By default "stack" if an operand is cut so, else "rows" if `a` is cut by rows, "columns" if `b`
-        is by columns, "rows" where k is cut, and "replicated" where nothing is.
+        Layout of the result. The default is "stack" if an operand is cut so. Else it is "rows" if `a` is cut by rows, "columns"
+        if `b` is cut by columns, "rows" if k is cut, and "replicated" otherwise.
     out : torch.Tensor, optional
-        Where to write this rank's part of the result: its exact shape and dtype, no memory shared with the inputs. Some ranks may
-        pass one and others none.
-    method : {"auto", "redistribute", "reduce"}
-        Of what is cut along k: whether entries of the operands move until every rank has whole rows and columns, or exact partial
-        results do. "auto" takes what is cheaper by a model of the shapes alone. The bits are the same.
+        Where to write this rank's part of the result: its exact shape and dtype, no memory shared
+        with the inputs. Some ranks may pass one and others none.
     whole : (shape, shape), optional
         The shapes of the whole operands, which are then checked, too.
+    method : {"auto", "redistribute", "reduce"}
+        For operands that are cut along k: "redistribute" moves entries of the operands until every
+        rank has whole rows and columns, "reduce" moves exact partial results. "auto" takes the
+        cheaper one by a model of the shapes alone. The bits are the same.
     check : {"always", "first"}
-        "first": a call like an earlier one of this rank in this group, with the same `whole`, makes no exchange, which is most of
-        the time of a small product. The ranks then have to make the same calls in the same order by themselves: one that differs
-        is an error of the backend, or waits until the group's timeout.
+        "first": a call like an earlier one of this rank in this group, with the same `whole`,
+        makes no exchange, which takes most of the time of a small product. All ranks must then
+        make the same calls in the same order. A call that differs is an error of the backend, or
+        waits until the group's timeout.
     placements : sequence of Placement, optional
-        Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
-        bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
+        For DTensors: placements of the result, ``Replicate`` or ``Shard``, one for each dimension
+        of the mesh. By default those that move the fewest bytes. `group`, `layout`, `result`,
+        `out`, `whole` and `check` are not for DTensors.
     **options
-        As in :func:`ozfp4.matmul`, without `report` and `device`. An overflow that is to be raised is so on all
-        ranks.
+        As in :func:`ozfp4.matmul`, without `report` and `device`. With overflow="raise" an
+        overflow is an error on all ranks.
 
     Returns
     -------
     c, or (c, bound)
         This rank's part of the result, and of the bounds.
 
-    Notes
-    -----
-    Tensors that require grad get gradients: products over the group that lie as the operands do. The gradient of a replicated
-    operand is whole and the same on each rank; that of a replicated result has to be so. The backward pass is a collective
-    call as well.
-
-    On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes,
-    unless the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be
-    enqueued.
-
     Raises
     ------
     TypeError, ValueError, OverflowError, MemoryError
-        As :func:`ozfp4.matmul`; arrays of other libraries, unknown layouts, parts that are not those of ``torch.chunk``.
+        As :func:`ozfp4.matmul`; arrays of other libraries, unknown layouts, parts that are not
+        those of ``torch.chunk``.
     RuntimeError
-        torch.distributed is not initialised, this process is no member of `group`, or its backend serves no tensors of this
-        device; another rank refused its arguments, failed, or did not answer within the group's timeout; `out` or
-        `return_bound` for tensors that require grad.
+        - torch.distributed is not initialised, this process is not a member of `group`, or its
+          backend does not support tensors of this device.
+        - Another rank refused its arguments, failed, or did not answer within the timeout of the
+          group.
+        - `out` or `return_bound` for tensors that require grad.
+
+    Notes
+    -----
+    **Layouts** are
+
+    - "replicated": each rank has the whole matrix;
+    - "rows": axis -2 is cut over the ranks, in rank order;
+    - "columns": axis -1 is cut;
+    - "stack": the first axis of a stack of matrices is cut.
+
+    Parts are those of ``torch.chunk``: ceil(n / P) of the n rows on each of P ranks, the last ones
+    fewer or none.
+
+    **Agreement.** Before any data move, the ranks compare their arguments, versions and builds in
+    one small exchange. A difference is an error on each rank that names the rank. A rank that
+    refuses raises its own error, and the others raise that it did. The ranks of a mesh do so
+    before the first of equal products of DTensors. If a rank fails later, all ranks raise if they
+    need its entries; else that rank alone does.
+
+    **Autograd.** Gradients are products over the group in the layouts of the operands. The
+    gradient of a replicated operand is whole and the same on each rank; that of a replicated
+    result has to be so. The backward pass is a collective call as well.
+
+    **Streams.** On a GPU products are enqueued on the current stream. The host waits for the exchange, but not for the device,
+    *unless the result moves, as a replicated one does. Then all ranks make sure that the products of all could be enqueued.
 
     Examples
     --------

@@ -30,7 +30,7 @@ torch: Any = require_torch()
 
 # A GPU sums so many residues of a modulus as it reconstructs (kMaxSplits in csrc/cuda/multiply/schedule.hpp).
 MOST_RANKS = 64
-# Bytes of the residues of a block: while one travels, the next one may be multiplied, and the memory is that of two on their way
+# Bytes of the residues of a block. While one travels, the next one may be multiplied: the memory is that of two on their way
 # out and two on their way in.
 MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
 ALIGNED = 256  # columns or rows of a block are a multiple of this: whole tiles
@@ -80,8 +80,8 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
 
 
 def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """A complex product as the real one that has its bits (docs/inside/accuracy.md): of two complex operands (re, im) side by side along
-    K, else the real and the imaginary part of one of them side by side."""
+    """A complex product as the real one that has its bits (docs/inside/accuracy.md). Two complex operands become (re, im)
+    side by side along K; a single one becomes its real and its imaginary part side by side."""
     inner = 1 + (a.is_complex() and b.is_complex())
     more_rows, more_columns = (1, 2) if b.is_complex() else (2, 1)
 
@@ -302,8 +302,8 @@ class _Reduction:
             self.out[i[:, None], j] = values
 
     def _reserve_lines(self, wanted: list[tuple[Any, Any]], steps: list[int]) -> None:
-        """Makes sure on all ranks or on none that there is memory for the lines of a step on their way out, on their way in and
-        put together, and for their products; as :meth:`_reserve`."""
+        """Makes sure on all ranks or on none that there is memory for the lines of a step and for their products. The lines
+        are on their way out, on their way in, and put together. See :meth:`_reserve`."""
         problem, items = self.problem, [x.element_size() for x in (self.a, self.b)]
 
         def bytes_of(rank: int) -> int:

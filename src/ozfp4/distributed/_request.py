@@ -103,7 +103,7 @@ def take(group: agree.Group, asked: Asked) -> Problem:
 
 
 def _check_tensors(asked: Asked) -> None:
-    """What depends on more than shapes and dtypes."""
+    """Checks that depend on more than shapes and dtypes."""
     for name, x in (("a", asked.a), ("b", asked.b), ("out", asked.out)):
         if x is None and name == "out":
             continue
@@ -181,7 +181,7 @@ def result_dtype(a: Any, b: Any, k: int, asked: Asked) -> Any:
 
 
 def _conclude(asked: Asked, fields: list[agree.Fields]) -> Problem:
-    """The product, of what all ranks said; or an error that is the same on each, as it follows from that alone."""
+    """The product, from the arguments of all ranks; or an error that is the same on each, as it follows from these alone."""
     first, ranks = fields[0], len(fields)
     agree.check_alike(fields, range(ranks), _OWN)
     a, b = (

@@ -34,7 +34,7 @@ def run(group: Group, problem: Problem, a: Any, b: Any, out: Any = None) -> tupl
     if not raises:
         _multiply(group, problem, a, b, c, bound)
         return c, bound
-    # Nobody's `out` is written where an entry of anybody's does not fit.
+    # No rank's `out` is written if an entry of any rank does not fit.
     agree.together(group, lambda: _multiply(group, problem, a, b, c, bound))
     return c if out is None else out.copy_(c), bound
 
@@ -48,7 +48,7 @@ def _multiply(group: Group, problem: Problem, a: Any, b: Any, out: Any, bound: A
         raise NotImplementedError(
             f"method: 'reduce' does not serve this product: {why_not}; 'auto' and 'redistribute' have the same bits"
         )
-    # While a CUDA graph is captured nobody can ask how many entries are left.
+    # While a CUDA graph is captured the number of entries that are left cannot be read.
     is_captured = problem.device == "cuda" and bool(torch.cuda.is_current_stream_capturing())
     reduces = not why_not and (method == "reduce" or not is_captured)
     way = cost.choose(problem, method, reduces, is_integer(a.dtype) and is_integer(b.dtype))

@@ -1,4 +1,4 @@
-"""Dense linear algebra by blocks: SciPy or torch factorises panels of a few columns, all other products are exact ones of ours.
+"""Dense linear algebra by blocks. SciPy or torch factorises panels of a few columns; all other products are exact.
 
 >>> import numpy as np, ozfp4
 >>> a, b = np.eye(3) + 1 / 3, np.ones(3)

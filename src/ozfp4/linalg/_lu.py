@@ -19,7 +19,8 @@ from ._triangles import check_diagonal, substitute, transposition
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-# Factors of 1/2..1 (complex: of up to 2^(1/2)) whose product is in range for certain, and an exponent that never is.
+# Factors of 1/2..1 (complex: of up to 2^(1/2)): so many have a product that is in range for certain; and an exponent that never
+# is.
 _AT_ONCE = 512
 _FAR = 10000
 
@@ -81,9 +82,9 @@ def factorise_in_range(a: Any, accuracy: str) -> tuple[Any, Host, Host]:
 
 
 def fill_zeros(packed: Any) -> dict[int, str]:
-    """Put u times the largest entry of its column of U in place of a zero pivot: A changes by no more than its rounding errors.
+    """Replace a zero pivot by u times the largest entry of its column of U: A changes by no more than its rounding errors.
 
-    The words that name the first zero, of the matrices that have one: that of a column of zeros, which nothing fills, or any.
+    For the matrices that have one, the words that name the first zero: that of a column of zeros, which nothing fills, or any.
     """
     zeros = native.diagonal(packed) == 0
     failures = {}
@@ -108,7 +109,7 @@ def solve_factored(packed: Any, order: Host, b: Any, accuracy: str, way: str = "
 
 
 def _rows_of(x: Any, order: Host) -> Any:
-    """The rows of each matrix in an order of its own."""
+    """The rows of each matrix in its own order."""
     every = np.arange(len(order))[:, None]
     return x[from_host(every, x), from_host(order, x)]
 
@@ -119,22 +120,26 @@ def lu_factor(a: T, **options: Unpack[Common]) -> tuple[T, T]: ...
 def lu_factor(a: Arrays, **options: Unpack[Common]) -> tuple[Array, Array]: ...
 @routine
 def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
-    """P A = L U with partial pivoting, as SciPy and torch keep it.
+    """P A = L U with partial pivoting, in the form of SciPy and torch.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
+        (..., m, n). Dtypes, `accuracy`, `check_finite` and errors are those of
+        :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
     lu : array or tensor
-        Of the shape of a: U on and above the diagonal, below it L, whose diagonal is 1.
+        Has the shape of a: U on and above the diagonal, below it L, which has a diagonal of ones.
     piv : array or tensor of int32
-        (..., min(m, n)): row i was exchanged with row piv[i], one after the other. Counted from 0 for NumPy, from 1 for torch,
-        as their own functions do.
+        (..., min(m, n)): row i was exchanged with row piv[i], one after the other. Counted from 0
+        for NumPy and from 1 for torch, as by their own functions.
 
-    A zero on the diagonal of U is no error here, but one of :func:`ozfp4.linalg.lu_solve`.
+    Notes
+    -----
+    A zero on the diagonal of U is an error of :func:`ozfp4.linalg.lu_solve`, but not of this
+    function.
 
     Examples
     --------
@@ -164,26 +169,31 @@ def lu_solve(
 def lu_solve(
     lu_and_piv: Any, b: Any, *, trans: int | str = 0, accuracy: str | None = None, check_finite: bool = True
 ) -> Any:
-    """X with op(A) X = B, from the factors of :func:`ozfp4.linalg.lu_factor` of a square A, or SciPy's or torch's own.
+    """X with op(A) X = B, from the LU factors of a square A.
 
-    X has the shape of b, or of the stack.
+    The factors are those of :func:`ozfp4.linalg.lu_factor`, SciPy or torch.
 
     Parameters
     ----------
     lu_and_piv : (array, array) or (tensor, tensor)
-        As returned by lu_factor. Dtypes, `accuracy`, `check_finite` and errors, which call the factors a, are those of
-        :func:`ozfp4.linalg.solve`.
+        As returned by lu_factor. Dtypes, `accuracy`, `check_finite` and errors are those of
+        :func:`ozfp4.linalg.solve`; errors name the factors a.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}
         op(A): A itself, its transpose, its conjugate transpose.
 
+    Returns
+    -------
+    x
+        Has the shape of b, or of the stack.
+
     Raises
     ------
     LinAlgError
-        A pivot that is zero, with its index; NumPy's, or torch's for tensors.
+        A pivot that is zero, with its index. It is NumPy's, or torch's for tensors.
     ValueError
-        Pivots that are none.
+        Invalid pivots.
     """
     way = transposition(trans)
     if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
@@ -225,7 +235,7 @@ def _checked_pivots(piv: Any, n: int, lead: tuple[int, ...], are_tensors: bool) 
 
 
 class Slogdet(NamedTuple):
-    """det A = sign exp(logabsdet); the sign is +-1, of modulus 1 for complex matrices, or 0, with -infinity beside it."""
+    """det A = sign exp(logabsdet). The sign is +-1, has modulus 1 for complex matrices, or is 0 with a logabsdet of -infinity."""
 
     sign: Any
     logabsdet: Any
@@ -266,12 +276,13 @@ def _scaled(x: Host, e: Host) -> Host:
 
 @routine
 def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Slogdet:
-    """Sign (phase) and logarithm of the magnitude of the determinants of square matrices, by LU.
+    """Sign (phase) and logarithm of the magnitude of determinants, by LU.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of
+        :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -304,13 +315,15 @@ def det(a: T, **options: Unpack[Common]) -> T: ...
 def det(a: Arrays, **options: Unpack[Common]) -> Array: ...
 @routine
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
-    """The determinants of square matrices, by LU, of the dtype of a; those out of range are 0 or infinite, as :func:`slogdet` is
-    not.
+    """Determinants of square matrices, by LU.
+
+    A determinant out of the range of the dtype of a is 0 or infinite; see :func:`slogdet`.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of
+        :func:`ozfp4.linalg.solve`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Arrays of NumPy or of torch, and what their libraries do for a factorisation: panels of a few columns.
+"""Arrays of NumPy or of torch, and how their libraries factorise panels of a few columns.
 
-Everything takes stacks, (count, rows, columns), of one matrix at least. A matrix of a stack gets the bits that it gets alone: up
-to SMALL rows and columns NumPy eliminates along the stack, beyond that LAPACK takes one matrix after the other. SciPy is imported
-when it is first needed, as importing it takes a quarter of a second.
+Everything takes stacks, (count, rows, columns), of one matrix at least. A matrix of a stack gets the bits that it gets alone.
+NumPy eliminates up to SMALL rows and columns along the stack; beyond that LAPACK takes one matrix after the other. SciPy is
+imported when it is first needed, as importing it takes a quarter of a second.
 """
 
 from __future__ import annotations
@@ -129,8 +129,9 @@ def times(x: Any, y: Any) -> Any:
 
 
 def cholesky(blocks: Any) -> tuple[Any, Host]:
-    """The lower factors of Hermitian blocks whose lower triangles are given, zeros above; of each block the order of the first
-    leading minor that is not positive, or 0."""
+    """The lower factors of Hermitian blocks, zeros above, from their lower triangles; for each block the order of the first
+    leading minor that is not positive, or 0.
+    """
     if not isinstance(blocks, np.ndarray):
         factors, infos = require_torch().linalg.cholesky_ex(blocks)
         return factors, to_host(infos)
@@ -158,8 +159,9 @@ def lu(panels: Any) -> tuple[Any, Host]:
 
 
 def qr(panels: Any) -> tuple[Any, Any]:
-    """R on and above the diagonal, below it the vectors v of the reflections I - tau v v^H, whose first entry 1 is not stored;
-    and their tau."""
+    """R on and above the diagonal; below it the vectors v of the reflections I - tau v v^H, without their first entry 1; and
+    their tau.
+    """
     if not isinstance(panels, np.ndarray):
         return tuple(require_torch().geqrf(panels))
     packed, tau = np.linalg.qr(panels, mode="raw")
@@ -167,7 +169,7 @@ def qr(panels: Any) -> tuple[Any, Any]:
 
 
 def triangular(t: Any, b: Any, *, lower: bool, unit: bool = False) -> Any:
-    """X with T X = B; of T one triangle is read, and not its diagonal where that is `unit`. B may have no columns."""
+    """X with T X = B. One triangle of T is read, and not its diagonal if that is `unit`. B may have no columns."""
     if not isinstance(t, np.ndarray):
         return require_torch().linalg.solve_triangular(t, b, upper=not lower, unitriangular=unit)
     if t.shape[1] <= SMALL:

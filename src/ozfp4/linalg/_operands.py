@@ -115,7 +115,7 @@ def _stack(x: Any, dtype: np.dtype[Any], lead: tuple[int, ...]) -> Any:
 def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *operands: Any) -> tuple[Any, ...]:
     """The function's results for the stack, which it gets in pieces; LinAlgError for the first matrix that it fails for.
 
-    Of an empty stack only the shapes matter: they are those of a unit matrix.
+    For an empty stack only the shapes matter: they are those of a unit matrix.
     """
     count = prod(given.lead)
     if count == 0:

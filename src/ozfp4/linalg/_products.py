@@ -1,5 +1,6 @@
-"""The products that linear algebra is made of: updates of blocks, residuals of solutions; and numbers around them: sums of two
-numbers an entry, powers of two that keep matrices away from the ends of their dtype's range."""
+"""Products of linear algebra: updates of blocks, residuals of solutions. Also sums of two numbers for each entry, and powers of
+two that keep matrices away from the ends of their dtype's range.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .._api.matmul import matmul
 from .._report import Report
 from ._native import Host, column_sizes, copy, dtype_of, eye, join, numbers, pick, put
 
-# Columns of a panel, which NumPy, SciPy or torch factorises; all else is products of ours. A test may take another.
+# Columns of a panel, which NumPy, SciPy or torch factorises; all else is exact products. A test may take another.
 SIZE = 128
 
 
@@ -53,7 +54,7 @@ def residual(b: Sequence[Any], a: Any, x: Sequence[Any], report: bool = False) -
 
 
 def add(high: Any, low: Any, d: Any) -> tuple[Any, Any]:
-    """high + low + d as a pair whose high part is its rounded value.
+    """high + low + d as a pair; its high part is its rounded value.
 
     Valid for |low| <= u |high| and sums that do not overflow; the error is at most a few u^2 (|high| + |d|). d may be large.
     """

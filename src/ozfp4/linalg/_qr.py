@@ -29,8 +29,10 @@ ZERO_IN_R = (
 
 
 class Factors(NamedTuple):
-    """A = Q R: Q as the product of I - V T V^H of rows `begin` and below, each as (begin, V, T), V lower trapezoidal and T upper
-    triangular; R upper trapezoidal with min(m, n) rows."""
+    """A = Q R, with R upper trapezoidal with min(m, n) rows.
+
+    Q is the product of I - V T V^H of rows `begin` and below, each as (begin, V, T), V lower trapezoidal and T upper triangular.
+    """
 
     reflections: list[tuple[int, Any, Any]]
     r: Any
@@ -86,14 +88,17 @@ def qr(a: T, *, mode: str = ..., **options: Unpack[Common]) -> tuple[T, T]: ...
 def qr(a: Arrays, *, mode: str = ..., **options: Unpack[Common]) -> tuple[Array, Array]: ...
 @routine
 def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_finite: bool = True) -> Any:
-    """A = Q R by Householder's reflections: Q with orthonormal columns, R upper triangular (trapezoidal).
+    """A = Q R by Householder's reflections.
+
+    Q has orthonormal columns; R is upper triangular (trapezoidal).
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
+        (..., m, n). Dtypes, `accuracy`, `check_finite` and errors are those of
+        :func:`ozfp4.linalg.solve`.
     mode : {"reduced", "complete", "r"}
-        Q with min(m, n) columns, with m, or R alone.
+        Q with min(m, n) columns, Q with m columns, or R alone.
 
     Returns
     -------
@@ -182,24 +187,32 @@ def _augmented(tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: s
 def lstsq(
     a: Any, b: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True
 ) -> LstsqResult:
-    """X of least |B - A X|, column by column, for A of full rank; of the least norm where A has fewer rows than columns.
+    """Least squares solution X of A X = B, column by column, for A of full rank.
+
+    If A has fewer rows than columns, X is the solution of least norm.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), of rank min(m, n); unrefined, only a zero in R is an error. Dtypes, `accuracy`, `check_finite` and other
-        errors are those of :func:`ozfp4.linalg.solve`.
+        (..., m, n), of rank min(m, n). Without `refine` only a zero in R is an error. Dtypes,
+        `accuracy`, `check_finite` and other errors are those of :func:`ozfp4.linalg.solve`.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool
-        Correct X and the residual together (Björck's augmented system), with residuals that are rounded once; as in
-        :func:`ozfp4.linalg.solve`, up to condition numbers of about 2^48. LinAlgWarning (SciPy's) where that fails.
+        Correct X and the residual together (Björck's augmented system), with residuals that are
+        correctly rounded. The accuracy is that of :func:`ozfp4.linalg.solve`, up to condition
+        numbers of about 2^48. If that fails, a LinAlgWarning (SciPy's) follows.
 
     Returns
     -------
     LstsqResult
-        solution (n,) or (..., n, k); residuals () or (..., k): the sums of squares of B - A X, for the
-        real X where that was refined.
+        solution, (n,) or (..., n, k), and residuals, () or (..., k). residuals are the sums of
+        squares of B - A X, with `refine` for the exact X.
+
+    Raises
+    ------
+    LinAlgError
+        A zero on the diagonal of R, with its index. It is NumPy's, or torch's for tensors.
 
     Examples
     --------
@@ -207,11 +220,6 @@ def lstsq(
     >>> found = lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0]), refine=True)
     >>> found.solution.tolist(), float(found.residuals)
     ([2.0], 2.0)
-
-    Raises
-    ------
-    LinAlgError
-        A zero on the diagonal of R, with its index; NumPy's, or torch's for tensors.
     """
     check_flags(refine=refine)
     given = take(a, b, accuracy=accuracy, check_finite=check_finite)

@@ -1,9 +1,9 @@
 """Iterative refinement: evidence that factors invert a matrix, corrections from residuals that are rounded once, and the report
-of what ``ozfp4.linalg.solve`` did.
+of ``ozfp4.linalg.solve``.
 
-Small corrections are no evidence: factors of a singular matrix make them, too. With R about A^-1 and R A rounded once in every
-entry, |1 - R A| < 1 in some norm proves that A is regular (of full rank if tall), and that a correction by R leaves no more than
-that part of an error. A few right sides show as much in nearly all cases.
+Small corrections are no evidence: factors of a singular matrix make them, too. Let R be about A^-1, and R A rounded once in
+every entry. If |1 - R A| < 1 in some norm, A is regular (of full rank if tall), and a correction by R leaves no more than that
+part of an error. A few right sides show as much in nearly all cases.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Solve = Callable[[Sequence[Any], Rows], Any]
 _PROBES = 8
 _SMALL = 2.0**-6
 
-# The estimate of a condition number (Hager 1984, Higham 1988): steps, and bits that right sides are below the largest entry of
-# A, so that those of 2 and sums of columns are in range.
+# The estimate of a condition number (Hager 1984, Higham 1988): steps, and the number of bits by which right sides are below the
+# largest entry of A. So those of 2 and sums of columns are in range.
 _MOST_STEPS = 5
 _BELOW = 8
 
@@ -204,28 +204,35 @@ def _ratio(x: Any, y: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class SolveReport(Tabular):
-    """How a system was solved; of a stack, the largest of every number, and the first reason for not converging.
+    """How a system was solved.
+
+    For a stack, each number is the largest, and `reason` the first reason for not converging.
 
     Attributes
     ----------
     factorisation : str
-        The factors that gave the solution: "LU", "Cholesky", and with "of the inverse's product" those of fl(R A) with R an
-        approximate inverse by the first ones, where those alone would have converged slowly or not at all.
+        The factors that gave the solution: "LU" or "Cholesky". With "of the inverse's product"
+        they are those of fl(R A) instead, where R is an approximate inverse by the first ones.
+        These are used if the first factors alone converge slowly or not at all.
     accuracy : str
         That of the products in the factorisation; residuals are "correct".
     condition : float
         An estimate of ||A|| ||A^-1|| in the 1-norm, rarely below a third of it.
     refined : bool
-        Whether refinement was asked for; if not, the next three are 0, and `converged` is False.
+        Whether `refine` was passed; if not, the next three are 0, and `converged` is False.
     iterations : int
-        Residuals that were computed with these factors; 0 where nothing shows that they invert the matrix.
-    correction, contraction : float
-        The last correction relative to the solution (the largest entries of the column where that is worst), and the largest
-        part of an error that one leaves: what it was of the one before, or the factors' own part where that is larger.
+        Residuals that were computed with these factors; 0 without evidence that they invert the
+        matrix.
+    correction : float
+        The last correction relative to the solution: the largest entries of the worst column.
+    contraction : float
+        The largest part of an error that a correction leaves: its ratio to the correction before,
+        or the part that the factors leave if that is larger.
     converged : bool
-        The matrix is not singular, and what the corrections leave is below u / 64 of the largest entry of each column.
+        The matrix is not singular, and the remaining error is below u / 64 of the largest entry
+        of each column.
     reason : str
-        Why it ended so.
+        The reason for the end.
     product : Report or None
         That of the last residual; None without refinement.
     """

@@ -245,7 +245,7 @@ def warn_of(reason: str) -> None:
 
 
 class Refining(Common, total=False):
-    """Options of solve beside its report."""
+    """Options of solve without its report."""
 
     refine: bool
     assume_a: str
@@ -272,10 +272,8 @@ def solve(
 ) -> Any:
     """X with A X = B for a square matrix A.
 
-    With `refine`, an entry of X is off by one rounding and u / 32 of the largest entry of its column, 2^-58 in float64; so a
-    zero of the real solution may come out as a number that small. X is corrected, as a pair of numbers an entry, by residuals
-    B - A X that are rounded once. Where the condition number is near 2^50 or beyond, the factors of fl(R A), with R about A^-1,
-    take over; up to about 2^80 that converges as a rule. A singular matrix is never taken for another.
+    `refine` corrects X by residuals that are correctly rounded. The error of an entry is then one rounding and u / 32 of the
+    largest entry of its column (2^-58 in float64).
 
     Parameters
     ----------
@@ -284,22 +282,44 @@ def solve(
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     refine : bool
-        Correct the solution until little but its rounding is left. LinAlgWarning (SciPy's) where that does not succeed: X is then
-        that of the factors alone.
+        Correct the solution. If that does not converge, X is the solution by the factors alone,
+        with a LinAlgWarning (SciPy's).
     report : bool
-        Return ``(x, SolveReport)``; it estimates the condition number, and there is no warning.
+        Return ``(x, SolveReport)``, with an estimate of the condition number, and without the
+        warning.
     assume_a : {"gen", "pos"}
-        Any matrix, by LU with partial pivoting; or a symmetric (Hermitian) positive definite one, by Cholesky, of which both
-        triangles must be there.
+        "gen": any matrix, by LU with partial pivoting. "pos": a symmetric (Hermitian) positive
+        definite one, by Cholesky; both triangles must be given.
     accuracy : {"standard", "correct", "scaled"}, optional
-        Of the products in the factorisation, as in :func:`ozfp4.matmul`; residuals are "correct".
+        Accuracy of the products in the factorisation, as in :func:`ozfp4.matmul`; residuals are
+        "correct".
     check_finite : bool
-        Refuse NaN and infinity; else they take their way through the arithmetic.
+        Refuse NaN and infinity; else they propagate through the arithmetic.
 
     Returns
     -------
     x, or (x, SolveReport)
-        x of the shape of b, or of the stack, and of the dtype that holds both.
+        x has the shape of b, or of the stack, and the common dtype of a and b.
+
+    Raises
+    ------
+    LinAlgError
+        A pivot that is zero, with its index, unless refinement succeeds with a small pivot
+        instead; a matrix that is not positive definite. It is NumPy's, or torch's for tensors.
+    TypeError
+        Unsupported dtypes, NumPy mixed with torch, masked arrays.
+    ValueError
+        Shapes that do not fit, NaN or infinity with `check_finite`, unknown names.
+    RuntimeError
+        Tensors that require grad, are on different devices, or on one without a kernel in this
+        build.
+
+    Notes
+    -----
+    **Refinement.** X is a pair of numbers for each entry until the end. A zero of the exact
+    solution may become a number as small as the error bound. For condition numbers near 2^50 or
+    beyond, the factors of fl(R A) are used, with R about A^-1. This converges up to about 2^80 as
+    a rule. A singular matrix is always detected.
 
     Examples
     --------
@@ -308,18 +328,6 @@ def solve(
     >>> x, report = solve(hilbert(12), np.ones(12), refine=True, report=True)
     >>> report.converged, report.condition > 1e16
     (True, True)
-
-    Raises
-    ------
-    LinAlgError
-        A pivot that is zero, with its index, unless refinement succeeds with a small one in its place; a matrix that is not
-        positive definite. NumPy's, or torch's for tensors.
-    TypeError
-        Unsupported dtypes, NumPy mixed with torch, masked arrays.
-    ValueError
-        Shapes that do not fit, NaN or infinity where `check_finite`, unknown names.
-    RuntimeError
-        Tensors that require grad, on different devices, or on one without a kernel in this build.
     """
     check_flags(refine=refine, report=report)
     check_name("assume_a", assume_a, STRUCTURES)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def substitute(t: Any, b: Any, accuracy: str, *, lower: bool, unit: bool = False) -> Any:
-    """X with T X = B. Of T one triangle is read; its diagonal holds no zero, or is `unit`.
+    """X with T X = B. One triangle of T is read; its diagonal holds no zero, or is `unit`.
 
     Each entry of B loses the products of all blocks before its own at once, and is rounded once.
     """
@@ -33,7 +33,7 @@ def substitute(t: Any, b: Any, accuracy: str, *, lower: bool, unit: bool = False
 
 
 def lower_factor(a: Any, accuracy: str) -> Any:
-    """L with L L^H = A, whose lower triangle is read. A block of columns loses the products of all before it at once."""
+    """L with L L^H = A; the lower triangle of A is read. A block of columns loses the products of all before it at once."""
     factor = triangle(a, lower=True)
     n = a.shape[1]
     for begin, end in blocks(n):
@@ -57,7 +57,7 @@ def lower_factor(a: Any, accuracy: str) -> Any:
 
 
 def check_diagonal(t: Any, words: str) -> None:
-    """FailureError if a diagonal holds a zero, whose place stands for {} in the words."""
+    """FailureError if a diagonal holds a zero; its place replaces {} in the words."""
     for index, place in np.argwhere(diagonal(t) == 0):
         raise FailureError(int(index), words.format(place))
 
@@ -93,12 +93,15 @@ def solve_triangular(
     accuracy: str | None = None,
     check_finite: bool = True,
 ) -> Any:
-    """X, of the shape of B or of the stack, with op(A) X = B for a triangular matrix A, of which the other triangle is not read.
+    """X with op(A) X = B for a triangular matrix A.
+
+    The other triangle of A is not read. X has the shape of B, or of the stack.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of
+        :func:`ozfp4.linalg.solve`.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}
@@ -108,16 +111,16 @@ def solve_triangular(
     unit_diagonal : bool
         The diagonal is taken as ones and not read.
 
+    Raises
+    ------
+    LinAlgError
+        A zero on the diagonal. It is NumPy's, or torch's for tensors.
+
     Examples
     --------
     >>> import numpy as np
     >>> solve_triangular(np.array([[2.0, 0.0], [1.0, 4.0]]), np.array([2.0, 9.0]), lower=True)
     array([1., 2.])
-
-    Raises
-    ------
-    LinAlgError
-        A zero on the diagonal; NumPy's, or torch's for tensors.
     """
     way = transposition(trans)
     given = take(a, b, square=True, accuracy=accuracy, check_finite=check_finite)
@@ -140,15 +143,24 @@ def cholesky(a: T, *, lower: bool = ..., **options: Unpack[Common]) -> T: ...
 def cholesky(a: Arrays, *, lower: bool = ..., **options: Unpack[Common]) -> Array: ...
 @routine
 def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_finite: bool = True) -> Any:
-    """The Cholesky factor of a symmetric (Hermitian) positive definite matrix: L with A = L L^H, or U with A = U^H U.
+    """Cholesky factor of a symmetric (Hermitian) positive definite matrix.
+
+    It is L with A = L L^H, or U with A = U^H U.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), of which one triangle is read, the lower one where `lower`. Dtypes, `accuracy`, `check_finite` and errors are
-        those of :func:`ozfp4.linalg.solve`.
+        (..., n, n). One triangle is read, the lower one if `lower`. Dtypes, `accuracy`,
+        `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
     lower : bool
-        Return L, as NumPy and torch do by default, else U, as SciPy does; with zeros in the other triangle.
+        Return L, as NumPy and torch do by default, else U, as SciPy does; the other triangle holds
+        zeros.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix that is not positive definite, with the order of its first leading minor that is
+        not positive. It is NumPy's, or torch's for tensors.
 
     Examples
     --------
@@ -156,12 +168,6 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     >>> cholesky(np.array([[4.0, 2.0], [2.0, 10.0]]))
     array([[2., 0.],
            [1., 3.]])
-
-    Raises
-    ------
-    LinAlgError
-        A matrix that is not positive definite, with the order of its first leading minor that is not; NumPy's, or torch's for
-        tensors.
     """
     given = take(a, square=True, accuracy=accuracy, check_finite=check_finite)
 

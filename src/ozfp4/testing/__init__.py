@@ -1,4 +1,4 @@
-"""For your tests and ours: the exact reference, comparison of bits, choices that are forced."""
+"""For tests: the exact reference, comparison of bits, forced choices."""
 
 from ._certified import Certificate, error_bound, line_capacity, line_facts, standard_matmul
 from ._compare import assert_same_bits, bits_of, difference

@@ -53,7 +53,7 @@ class Certificate(IntEnum):
 
 
 class Facts(NamedTuple):
-    """What the entries of a line say about its conversion; `k` counts its entries, zeros included."""
+    """Facts of the entries of a line that decide its conversion; `k` counts its entries, zeros included."""
 
     exponent: int
     lowest: int
@@ -101,7 +101,7 @@ def line_capacity(accuracy: str, bits: int, facts: Facts, precision: int) -> int
 
 
 class Record(NamedTuple):
-    """What is kept of a line: its facts, its capacity, and how many entries its conversion may round."""
+    """The state of a line: its facts, its capacity, and how many entries its conversion may round."""
 
     facts: Facts
     capacity: int
@@ -188,8 +188,10 @@ def fused(row: Array, column: Array, dtype: npt.DTypeLike) -> Dyadic | None:
 
 
 def chain(row: Array, column: Array, dtype: npt.DTypeLike) -> Dyadic:
-    """The end of the chain of fused multiply-adds of a finite row and column, in the precision of `dtype`: in the order of k;
-    repeated with both times 2^-540 (2^-80), rounded, where it overflows."""
+    """The end of the chain of fused multiply-adds of a finite row and column, in the order of k and the precision of `dtype`.
+
+    If it overflows it is repeated with both times 2^-540 (2^-80), rounded.
+    """
     end = fused(row, column, dtype)
     if end is not None:
         return end
@@ -239,8 +241,8 @@ def standard_matmul(
 ) -> tuple[Array, npt.NDArray[np.int8]]:
     """``ozfp4.matmul(a, b, accuracy="standard")``, bit for bit (NaNs as such), and why each entry is what it is.
 
-    Operands, engine and result are those of :func:`exact_matmul`. Beside it is an int8 array of the same shape, of values of
-    :class:`Certificate`; where it is `NONE`, the entry is a chain of fused multiply-adds.
+    Operands, engine and result are those of :func:`exact_matmul`. The second result is an int8 array of the same shape, of values
+    of :class:`Certificate`; where it is `NONE`, the entry is a chain of fused multiply-adds.
     """
 
     def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:

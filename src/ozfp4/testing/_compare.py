@@ -22,7 +22,7 @@ def bits_of(x: Any) -> npt.NDArray[Any]:
 
 
 def difference(actual: Any, expected: Any) -> str | None:
-    """What differs between two arrays, or None.
+    """The difference of two arrays in words, or None.
 
     Dtypes, shapes and all bits count; a NaN equals any NaN. Signed zeros differ. The parts of complex numbers are compared,
     along one more axis. The words name the first wrong entry of arrays or CPU tensors in C order: its coordinates, both values

@@ -1,5 +1,4 @@
-"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap and products without planes, in place of the
-package's choices."""
+"""To search for a wrong bit: force kernel, tile, splits, overlap, and products without planes."""
 
 from __future__ import annotations
 
@@ -22,29 +21,31 @@ def forced(
     thin: bool | None = None,
     tiles: bool | None = None,
 ) -> Iterator[None]:
-    """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
+    """CUDA products within the block use this kernel, tile, number of splits of K.
 
-    What is None stays the package's own choice. It applies to the whole process, to products alone: self-tests run as
-    always, but a forced kernel serves without one. A product that the kernel does not take is refused.
+    The package chooses for arguments that are None. This applies to all products of the process,
+    not to self-tests; a forced kernel is used without a self-test. A product that the kernel
+    cannot compute is refused.
 
     Parameters
     ----------
     kernel, tile : str, optional
-        A name as in a Report, and a tile as shown there beside it, e.g. "128x256".
+        A name as in a Report, and a tile as shown there, e.g. "128x256".
     splits : int, optional
         Ranges of K that are summed apart.
     overlap : bool, optional
         Whether a launch may begin before the one before it has ended.
     direct, thin, tiles : bool, optional
-        Whether products are made without planes wherever there is a kernel for them; else none is. These are made in one launch,
-        of few columns or rows in one pass over the other operand, or of short K tile by tile. With direct=True those that are
-        reported have their stages always.
+        Whether products are made without planes if there is a kernel for them; False: none is.
+        "direct" is one launch, "thin" one pass over the other operand for few columns or rows,
+        "tiles" one product of short K tile by tile. With direct=True reported products always
+        have their stages.
 
     Raises
     ------
     ValueError
-        For a kernel that the extension does not have, splits below 1, choices of a stage beside direct=True, thin=True or
-        tiles=True, and two of these.
+        For a kernel that the extension does not have, splits below 1, choices of a stage together
+        with direct=True, thin=True or tiles=True, and two of these.
     """
     cuda = extension.extension()
     kernels = () if cuda is None else tuple(cuda.kernels)
@@ -87,12 +88,12 @@ def _force(cuda: Any, choices: tuple[Any, ...]) -> None:
 
 @contextmanager
 def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]:
-    """Products of floating-point numbers on the CPU within the block run in machine words or by limbs of eight bits, whatever
-    their size, or by planes.
+    """Products of floating-point numbers on the CPU run in words, by limbs, or by planes.
 
-    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Products that limbs
-    do not serve run in words, and by planes where words do not serve either; a Report says which. Limbs are multiplied in plain
-    loops where the CPU has no unit for them. ValueError where both are true.
+    This applies to all sizes and to the whole process, to products without plan, scheme, backend
+    or family. A product that limbs cannot compute runs in words, and by planes if words cannot
+    compute it either; a Report has the method. Limbs are multiplied in plain loops if the CPU has
+    no unit for them. ValueError if both arguments are true.
 
     Examples
     --------

@@ -177,7 +177,7 @@ def special_value(x: Array, y: Array) -> float:
 
 
 def special_entries(a: Array, b: Array) -> list[tuple[int, int]]:
-    """The entries whose row or column holds a NaN or an infinity."""
+    """The entries with a NaN or an infinity in their row or column."""
     finite = np.logical_and.outer(np.isfinite(a).all(axis=1), np.isfinite(b).all(axis=0))
     return [(int(i), int(j)) for i, j in np.argwhere(~finite)]
 
