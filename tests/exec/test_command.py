@@ -279,7 +279,7 @@ def test_without_the_program_no_report_is_touched(tmp_path: Path) -> None:
 def test_help_names_the_variables() -> None:
     found = exec_("--help").stdout
     assert all(name in found for name in ("OZFP4_EXEC_MODE", "_MIN_SIZE", "_VERIFY", "OZFP4_NUM_THREADS"))
-    assert "goes before its variable" in found
+    assert "A flag replaces its variable" in found
 
 
 def test_as_many_products_are_verified_as_the_help_says(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ READER_GONE = 141  # and by SIGPIPE
 
 
 class InputError(Exception):
-    """An argument that cannot be used; the message names the argument. A line on stderr and an exit status of its own."""
+    """A bad argument, which the message names. It ends the command with one line on stderr and a separate exit status."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -102,9 +102,10 @@ def tolerate_any_encoding() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command: `arguments` are what follows the program's name, by default the process's own.
+    """Run one command, and return its exit status.
 
-    Returns the exit status: 0; 1 if a check failed; 2 (125 of ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
+    `arguments` follow the program's name; by default they are those of the process. The status is 0; 1 if a check failed; 2
+    (125 for ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
     """
     tolerate_any_encoding()
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -123,8 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def check_environment(*, kernels: bool = True) -> None:
-    """InputError for nonsense in OZFP4_NUM_THREADS, and for what does not serve in OZFP4_CPU_KERNEL: each product would refuse
-    it, and a command that reports refusals among results would seem to have worked."""
+    """InputError for a bad value of OZFP4_NUM_THREADS or OZFP4_CPU_KERNEL. Each product would refuse it, and a command that
+    reports refusals among results would seem to have worked."""
     try:
         _core.thread_count()
         if kernels:
@@ -149,9 +150,9 @@ def check_writable(file: Path) -> None:
 
 
 def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT, kernels: bool = True) -> int:
-    """The status that the work returns after a look at the environment, or the one that stands for what ended it, with a line on
-    stderr that begins with `name`. `bad_input`: that of an InputError and of files that cannot be used; `kernels`: whether the
-    look includes the CPU's kernels."""
+    """The status that the work returns after a check of the environment; or the status of an error, after a line on stderr that
+    begins with `name`. `bad_input`: the status of an InputError and of files that cannot be used; `kernels`: whether the check
+    includes the CPU's kernels."""
     try:
         check_environment(kernels=kernels)
         status = work()

@@ -1,11 +1,11 @@
-"""Measure, in seconds, what backend="auto" and the choice among kernels rest on, for this and later processes.
+"""Measure this machine, for the choice of backends and kernels in this and later processes.
 
-Rates of plane products, on a GPU also what each way to make a product takes; and from which extent on products gain over the
-device's own library, by which `ozfp4 exec` and ozfp4.emulate choose. The figures are kept in OZFP4_CACHE_DIR, and products from
-Python, C and `ozfp4 exec` follow them.
+It measures the rates of low-precision products, and on a GPU the time of each way to make a product. It also finds from which
+extent on products are faster than the device's own library: `ozfp4 exec` and ozfp4.emulate choose by that. The figures stay in
+OZFP4_CACHE_DIR, for products from Python, C and `ozfp4 exec`.
 
-  ozfp4 calibrate                        this CPU, and a GPU of each name that products run on
-  ozfp4 calibrate --device cpu
+    ozfp4 calibrate                        this CPU, and a GPU of each name that products run on
+    ozfp4 calibrate --device cpu
 """
 
 from __future__ import annotations

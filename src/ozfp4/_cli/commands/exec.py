@@ -1,19 +1,17 @@
-"""Run a program whose matrix products go through ozfp4, unchanged.
+"""Run a program unchanged, with its matrix products through ozfp4.
 
-Its calls of BLAS (dgemm, zgemm; sgemm and cgemm on request) and of cuBLAS reach ozfp4 first, which makes those products that
-gain by the threshold of the device, or all with --always, and leaves the others, and everything that it does not know, to the
-routine that the program would have called. So it is for the programs that this one starts. Statically linked programs cannot be
-reached.
+Calls of BLAS (dgemm, zgemm, dsyrk and their like; sgemm and cgemm with --dtypes) and of cuBLAS reach ozfp4 first, also in
+programs that this one starts. ozfp4 computes the products that become faster, or all with --always. All others go to the routine
+that the program would have called. Statically linked programs cannot be reached.
 
-  ozfp4 exec --summary -- python3 solve.py          what was called, what would gain
-  ozfp4 exec --always --verify 20 -- ./solver in    all products exact; the first 20 checked, later ones ever more rarely
-  ozfp4 exec --always --only zgemm,libcusolver.so.* -- ./solver
+    ozfp4 exec --summary -- python3 solve.py          the products of a program, and which become faster
+    ozfp4 exec --always --verify 20 -- ./solver in    all products by ozfp4; entries of the first 20 checked, later ones rarely
+    ozfp4 exec --always --only zgemm,libcusolver.so.* -- ./solver
 
-Variables say the same, OZFP4_EXEC_MODE (always or fastest), _MIN_SIZE, _ACCURACY, _DTYPES, _ONLY, _SPARE, _SUMMARY (1), _REPORT
-and _VERIFY; a flag goes before its variable. OZFP4_NUM_THREADS (--threads), else OMP_NUM_THREADS, is how many threads ozfp4's
-products have; else all CPUs.
+Variables do the same: OZFP4_EXEC_MODE (always or fastest), _MIN_SIZE, _ACCURACY, _DTYPES, _ONLY, _SPARE, _SUMMARY (1), _REPORT
+and _VERIFY. A flag replaces its variable. CPU threads: OZFP4_NUM_THREADS (--threads), else OMP_NUM_THREADS, else all CPUs.
 
-The exit status is the program's; 125 for bad input of this command, 126 where the program cannot be run, 127 where there is none.
+The exit status is the program's; 125 for bad input of this command, 126 if the program cannot be run, 127 if it does not exist.
 """
 
 from __future__ import annotations
@@ -45,19 +43,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``ozfp4 exec``."""
     parser.set_defaults(bad_input=OWN_ERROR)
     add = parser.add_argument
-    add("--summary", action="store_true", help="tell on stderr what was caught and left, when it ends")
-    gain = "by default those that gain, by a threshold of the device (ozfp4 calibrate measures it)"
-    add("--always", action="store_true", help=f"make every product; {gain}")
-    fewer = "leave products of fewer multiplications, m n k; default 0"
+    add(
+        "--summary", action="store_true", help="print on stderr what was caught and left, when a process ends"
+    )
+    gain = "by default those that become faster, by a threshold of the device (ozfp4 calibrate measures it)"
+    add("--always", action="store_true", help=f"take all products; {gain}")
+    fewer = "leave products with fewer multiplications, m n k; default 0"
     add("--min-size", metavar="N", type=within(0), help=fewer)
     accuracies = ("standard", "correct", "scaled")
     add("--accuracy", choices=accuracies, help="as of ozfp4.matmul; default standard")
     names = f"of {', '.join(DTYPES.values())}, or of {', '.join(DTYPES)}; or all; default d,z"
     add("--dtypes", metavar="NAMES", type=_dtypes, help=names)
-    only = "make products of these routines and libraries alone: dgemm, cublasDgemm, libcusolver.so.*"
+    only = "take only products of these routines and libraries: dgemm, cublasDgemm, libcusolver.so.*"
     add("--only", metavar="NAMES", type=_words, help=f"{only}, with commas between")
-    add("--spare", metavar="NAMES", type=_words, help="leave those of these routines and libraries")
-    threads = "of ozfp4's products on the CPU; in place of OZFP4_NUM_THREADS"
+    add("--spare", metavar="NAMES", type=_words, help="leave the products of these routines and libraries")
+    threads = "CPU threads of ozfp4, instead of OZFP4_NUM_THREADS"
     add("--threads", metavar="N", type=within(1, MOST_THREADS), help=threads)
     line = "add the summary of each process that ended, as a line of JSON, to a file"
     add("--report", metavar="FILE", type=Path, help=f"{line} that is new, empty or such a report")
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Become the program; return only where it cannot be run."""
+    """Become the program; return only if it cannot be run."""
     program = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not program:
         raise InputError("no program is given (see ozfp4 exec --help)")
@@ -130,7 +130,7 @@ def _is_static(path: str) -> bool:
 def _become(program: list[str], environment: dict[str, str]) -> None:
     if not program[0]:
         raise FileNotFoundError  # as execvp has it; Python's own is a ValueError
-    # They outlive exec. Whether they were ignored before Python came, nobody can tell.
+    # They outlive exec. It is not known whether they were ignored before Python started.
     changed = {signal.SIGPIPE, signal.SIGXFSZ}  # as subprocess has them
     ignored = [each for each in changed if signal.getsignal(each) == signal.SIG_IGN]
     for each in ignored:
@@ -149,7 +149,7 @@ def _become(program: list[str], environment: dict[str, str]) -> None:
 
 
 def _library() -> Path:
-    """The library that is preloaded, beside the extension."""
+    """The library to preload, in the folder of the extension."""
     library = Path(_core.__file__).with_name(LIBRARY)
     if not library.is_file():
         raise InputError(f"{library} is not there: builds of ozfp4 for Linux alone have it")

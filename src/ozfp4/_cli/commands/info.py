@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print ``ozfp4.info()``; InputError where it says that the environment asks for what does not serve."""
+    """Print ``ozfp4.info()``; InputError if a variable of the environment has a bad value."""
     have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
     print(ozfp4.info())
     check_environment()

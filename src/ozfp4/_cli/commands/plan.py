@@ -1,10 +1,10 @@
-"""List the plans for a product, and what backend="auto" takes on this machine.
+"""List the plans of a product, and the backend that "auto" chooses on this machine.
 
-"auto" takes least products / rate: as many plane products as the plan has, at the rate of the unit that multiplies them.
-`ozfp4 calibrate` measures these rates. Small products are made without planes where that takes less time.
+"auto" minimises products / rate: the low-precision products of the plan, divided by the rate of the unit that multiplies them.
+`ozfp4 calibrate` measures these rates. Small products run without planes if that takes less time.
 
-  ozfp4 plan 8192                         8192 × 8192 × 8192
-  ozfp4 plan 1000 2000 500 --bits 24      m, n, k
+    ozfp4 plan 8192                         8192 × 8192 × 8192
+    ozfp4 plan 1000 2000 500 --bits 24      m, n, k
 """
 
 from __future__ import annotations

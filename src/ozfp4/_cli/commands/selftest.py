@@ -1,12 +1,11 @@
-"""Prove on this machine that its kernels are exact.
+"""Test every kernel on this machine against exact integers.
 
-Runs every kernel on every device on integer products whose results are known: sums at the limits of the accumulators,
-alternating signs, every pair of limbs, extents around the boundaries of tiles, whole products. A kernel that fails is
-disabled until it passes; `ozfp4 info` shows the verdicts.
+The tests are products with known results: sums at the limits of the accumulators, alternating signs, every pair of limbs, extents
+around the boundaries of tiles, whole products. A kernel that fails is disabled until it passes; `ozfp4 info` shows the verdicts.
 
-  ozfp4 selftest                      the long form, under a minute
-  ozfp4 selftest --short              what the first product of each kernel runs
-  ozfp4 selftest --report card.json   also times by size and plan, and what repeats a failure, in a file for the developers
+    ozfp4 selftest                      the long form, under a minute
+    ozfp4 selftest --short              the tests that run before the first product
+    ozfp4 selftest --report card.json   also times, and a program for each failure, in a file for a bug report
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from ..display import Progress
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``ozfp4 selftest``."""
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--short", action="store_true", help="only the cases that a first product runs")
+    form.add_argument("--short", action="store_true", help="only the tests that run before the first product")
     form.add_argument(
         "--report",
         metavar="FILE",
         type=Path,
         nargs="?",
         const=Path("ozfp4-report.json"),
-        help="measure, too, and write device, clocks, verdicts and times as JSON; default ozfp4-report.json",
+        help="also measure, and write device, clocks, verdicts and times as JSON; default ozfp4-report.json",
     )
 
 
