@@ -1,12 +1,19 @@
-"""The four stages, each alone, for notebooks and tests: scale, encode, multiply, reconstruct.
+"""The four stages of a product, one by one: scale, encode, multiply, reconstruct.
+
+The first notebook, "The method", explains each. Real NumPy operands on the CPU; the result has the bits of
+``ozfp4.matmul(a, b, accuracy="scaled")``.
 
 >>> import numpy as np, ozfp4
+>>> from ozfp4 import stages
 >>> a, b = np.random.randn(3, 4), np.random.randn(4, 5)
 >>> plan = ozfp4.plan(3, 5, 4, backend="fp4")
->>> sa, sb = scale(a, "a"), scale(b, "b")
->>> planes_a, planes_b = encode(sa.integers, plan, "a"), encode(sb.integers, plan, "b")
->>> output = multiply(planes_a, planes_b, plan)
->>> c = reconstruct(output, plan, sa.exponents, sb.exponents)
+>>> sa, sb = stages.scale(a, "a"), stages.scale(b, "b")  # integers and exponents
+>>> planes_a, planes_b = stages.encode(sa.integers, plan, "a"), stages.encode(sb.integers, plan, "b")
+>>> output = stages.multiply(planes_a, planes_b, plan)  # residues, or sums of digits
+>>> exact = stages.integers(output, plan)  # Python integers
+>>> c = stages.reconstruct(output, plan, sa.exponents, sb.exponents)  # rounded once
+>>> bool((c == ozfp4.matmul(a, b, accuracy="scaled")).all())
+True
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ from ._support.integers import check_integers, of_words, to_words, words_of
 
 @dataclass(frozen=True)
 class Scaled:
-    """Outcome of :func:`scale`.
+    """Result of :func:`scale`.
 
     Attributes
     ----------
@@ -37,7 +44,7 @@ class Scaled:
     special : uint8 array
         Per row (column): bit 0 set if it holds an infinity, bit 1 if a NaN.
     norm_squared : float
-        Upper bound of the largest sum of squares of a row's (column's) integers.
+        Upper bound of the sum of squares of the integers of any row (column).
     """
 
     integers: npt.NDArray[Any]
@@ -69,7 +76,7 @@ def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
 
 
 def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
-    """ValueError for entries outside the plan's alphabet: no bound covers their sums. Every byte is one of INT8's."""
+    """ValueError for entries outside the plan's number format: no bound covers their sums. INT8 has every byte."""
     if plan.alphabet == "fp4" and planes.dtype == np.int8:
         good = np.isin(np.abs(planes), (0, 1, 2, 3, 4, 6, 8, 12))
     elif plan.alphabet == "fp64" and planes.dtype == np.float64:
@@ -104,9 +111,21 @@ def quantise(lines: npt.NDArray[Any], exponents: npt.NDArray[np.int32], bits: in
 
 
 def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
-    """Stage 1: scale each row of A (column of B) to integers of at most `bits` bits (paper, section IV-B).
+    """Stage 1: integers of at most `bits` bits for each row of A (column of B).
 
-    `x` is a float64 or float32 matrix; 2 <= bits <= 200.
+    Parameters
+    ----------
+    x : array_like
+        A float64 or float32 matrix.
+    operand : {"a", "b"}
+        Scale rows ("a") or columns ("b").
+    bits : int
+        2..200.
+
+    Returns
+    -------
+    Scaled
+        The integers round(x 2^s), and an exponent s for each row (column).
     """
     matrix = _array("x", x, 2, np.float64, np.float32)
     lines = _lines(matrix, operand)
@@ -119,10 +138,28 @@ def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
 def encode(
     integers: object, plan: Plan, operand: str = "a", *, moduli: int | None = None
 ) -> npt.NDArray[Any]:
-    """Stage 2: planes of the integers, ``(planes, rows of A or columns of B, K)``, K contiguous.
+    """Stage 2: the planes of the integers, ``(planes, rows of A or columns of B, K)``.
 
-    `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the
-    first so many moduli. ValueError for integers beyond the plan's bits.
+    Parameters
+    ----------
+    integers : array_like
+        int64, or Python integers (dtype object).
+    plan : Plan
+        A plan of real products.
+    operand : {"a", "b"}
+        Rows of A or columns of B.
+    moduli : int, optional
+        Use only the first moduli of the plan, as many as this.
+
+    Returns
+    -------
+    array
+        int8 limbs, or float64 for the number format "fp64"; K is contiguous.
+
+    Raises
+    ------
+    ValueError
+        For integers of more bits than the plan has.
     """
     count = _count(plan, moduli)
     array = check_integers("integers", _array("integers", integers, 2, np.int64, np.object_))
@@ -133,10 +170,28 @@ def encode(
 def multiply(
     planes_a: npt.NDArray[Any], planes_b: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None
 ) -> npt.NDArray[Any]:
-    """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus) or int64 sums of digits.
+    """Stage 3: one output for each group, ``(groups, m, n)``.
 
-    ValueError for entries outside the plan's alphabet and an inner dimension beyond its limit, RuntimeError if the kernel
-    failed its self-test.
+    Parameters
+    ----------
+    planes_a, planes_b : array
+        Planes of :func:`encode`.
+    plan : Plan
+        The plan that they were encoded with.
+    moduli : int, optional
+        As in :func:`encode`.
+
+    Returns
+    -------
+    array
+        Residues in [0, modulus), or int64 sums of digits.
+
+    Raises
+    ------
+    ValueError
+        For entries outside the plan's number format, and an inner dimension beyond its limit.
+    RuntimeError
+        If the kernel failed its self-test.
     """
     count = _count(plan, moduli)
     array_a, array_b = _array("planes_a", planes_a, 3), _array("planes_b", planes_b, 3)
@@ -151,7 +206,7 @@ def multiply(
 
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
-    """The exact integers that the output of :func:`multiply` represents, as an array of Python integers."""
+    """The exact integers of an output of :func:`multiply`, as an array of Python integers."""
     count = _count(plan, moduli)
     return of_words(_core.integers(plan._core, count, _array("output", output, 3)))
 
@@ -165,7 +220,21 @@ def reconstruct(
     dtype: npt.DTypeLike = np.float64,
     moduli: int | None = None,
 ) -> npt.NDArray[Any]:
-    """Stage 4: integer · 2^-(s_i + t_j), rounded once to `dtype` (float64 or float32), ties to even."""
+    """Stage 4: the result, integer · 2^-(s_i + t_j), rounded once, ties to even.
+
+    Parameters
+    ----------
+    output : array
+        Output of :func:`multiply`.
+    plan : Plan
+        Its plan.
+    exponents_a, exponents_b : int32 array
+        Exponents of :func:`scale`, for rows of A and columns of B.
+    dtype : dtype
+        float64 or float32.
+    moduli : int, optional
+        As in :func:`encode`.
+    """
     count, kind = _count(plan, moduli), np.dtype(dtype)
     if kind not in (np.float64, np.float32):
         raise TypeError(f"dtype: {kind} is not supported; allowed is float64 or float32")
