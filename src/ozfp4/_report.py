@@ -1,4 +1,4 @@
-"""What a product did: returned beside the result by ``report=True``."""
+"""The report of a product, which ``report=True`` returns with the result."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ from ._support.table import Table, Tabular
 
 @dataclass(frozen=True)
 class Certified:
-    """How many entries of a result rest on what; entries of rows and columns with a NaN or an infinity on nothing of it.
-    The first four are None where a GPU made the product: it counts only the entries that have no certificate.
+    """Numbers of entries of a result by what proves their accuracy.
+
+    Entries of rows and columns with a NaN or an infinity are in `total` alone. A GPU counts only entries
+    without a certificate; the first four are None there.
 
     Attributes
     ----------
     exact : int
-        No entry of the row or the column was rounded to an integer; in "correct" also those of lines that are nonzero at no
-        common index.
+        Entries of a row and a column that were converted to integers without rounding. In "correct" also
+        entries of a row and a column that are nonzero at no common index.
     depth : int
-        In "standard": the row and the column are not deep, as their entries lie, on average, few binades below the largest.
+        In "standard": entries of a row and a column in which the exponents spread little.
     magnitude : int
-        In "standard": the products of the magnitudes, eight bits of each entry, add up to enough.
+        In "standard": entries with a large enough sum of products of magnitudes, 8 bits each.
     result : int
-        In "correct": every number within the entry's error rounds to the same.
+        In "correct": entries for which every number within the error bound rounds to the same result.
     chains : int
-        In "standard": chains of fused multiply-adds, as nothing certifies the entry.
+        In "standard": entries without a certificate, computed as chains of fused multiply-adds.
     repaired : int
-        In "correct": summed anew from the row and the column in pairs of FP64 numbers, and rounded once.
+        In "correct": entries that were computed again from row and column, in pairs of FP64 numbers.
     repaired_exactly : int
-        The same by an exact sum, or on a CPU in threes of FP64 numbers, where pairs do not tell.
+        In "correct": entries for which pairs did not suffice, computed by an exact sum (on a CPU first
+        in triples of FP64 numbers).
     total : int
-        All of these; from a GPU the entries of the result.
+        All of these; on a GPU the entries of the result.
     """
 
     exact: int | None
@@ -45,7 +48,7 @@ class Certified:
     total: int
 
     def rows(self, accuracy: str) -> Iterator[tuple[str, str]]:
-        """Of a table."""
+        """Rows of a table."""
         if self.exact is not None:
             counted = (self.exact, self.depth, self.magnitude, self.result)
             reasons = ("exact", "by depth", "by magnitudes", "by result")
@@ -61,59 +64,67 @@ class Certified:
             yield "slow path", f"{share} of the entries had no certificate; most of the time may be theirs"
 
 
-DIRECT = "direct"  # the backend of what a CPU multiplied without planes
+DIRECT = "direct"  # the backend of a CPU that multiplied without planes
 
 
 @dataclass(frozen=True, repr=False)
 class Report(Tabular):
-    """What ran, on what, and how.
+    """How a product ran: method, device, accuracy, memory and time.
+
+    ``report=True`` returns it with the result. It prints as a table.
 
     Attributes
     ----------
-    backend, kernel, device : str
-        The alphabet, the routine that multiplied the planes, and where.
+    backend : str
+        Number format of the low-precision products: "fp4", "int8" or "fp64". "direct" on a CPU that
+        multiplied without planes, in machine words or by limbs of 8 bits.
+    kernel : str
+        The routine that multiplied. If matrices of a stack, or blocks, ran in different ways, it names
+        all; the other attributes then describe those with planes.
+    device : str
+        "cpu" or "cuda:0", with the name of the device.
     plan : Plan or None
-        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). In "correct" a longer
-        plan may have been used, of more moduli. Where a CPU multiplied without planes, `backend` is "direct": integers as they
-        are, in words of `bits` bits, by no plan (None); or the plan's integers
-        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits. Where
-        matrices of a stack, or blocks, were made in different ways, all this is of those by planes, if there are any; `kernel`
-        names the other ways, too.
+        The plan. It is None for integers in machine words. In "correct" a plan of more moduli may have
+        run.
+    moduli_used : int
+        How many moduli of the plan were needed for this data; 0 for scheme I.
     products : int
-        Plane products that ran, or sums of products that stand for them, for each matrix, the most of a stack; like `moduli_used`
-        and `bits` of the first product, where a GPU makes a second. By limbs those of all pairs of limbs, also where results are
-        known without the least of them.
+        Low-precision products for each matrix, the most of a stack.
     bits : int
-        Capacity of the scaled integers, the plan's; of integers without one the bits of a word.
+        Bits of the scaled integers in the plan; for integers without a plan the bits of a word.
     exponents : (int, int)
-        Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
-        and (0, 0) says that there is none at all.
+        Least and largest exponent of the largest finite entries of rows of A and columns of B.
+        (0, 0) if all entries are zero.
     special_rows, special_columns : int
         Rows of A and columns of B that hold a NaN or an infinity.
     workspace : int
-        Bytes used beside inputs and output.
+        Bytes in addition to operands and result.
     reason : str
-        Why this backend: what "auto" compared, or that it was asked for.
+        Why this backend was chosen.
     fallback : str or None
-        Why another backend than the preferred one ran; None if none did.
+        Why the preferred backend did not run; None if it ran.
     seconds : dict
-        Wall-clock seconds per stage.
+        Wall-clock seconds of each stage.
     accuracy : str
-        The promise: "standard", "correct" or "scaled"; "exact" of integers.
+        "standard", "correct" or "scaled"; "exact" for integers.
     capacities : (int, int)
-        Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
-        "scaled"; those without a finite nonzero entry have none.
+        Least and largest number of bits among the rows of A and the columns of B. They differ unless
+        the accuracy is "scaled".
     certified : Certified or None
-        What the entries rest on; None where the accuracy is "scaled".
+        Counts of entries by what proves their accuracy; None if the accuracy is "scaled".
     largest_bound : float or None
-        The largest of the bounds that were returned; None if there are none.
+        The largest of the returned error bounds; None if there are none.
     kind : str
-        "real"; "integer"; "complex", "complex by real" or "real by complex" for complex operands. For a complex product
-        `products` counts plane products of the extents of A and B: those of a plan of complex products, else four for each of
-        its real form, two where one operand is real. Entries of the result are counted by parts, and so are the special lines
-        of a complex operand beside a real one.
+        "real", "integer", "complex", "complex by real" or "real by complex".
     overflows : int or None
-        Entries of a product of integers that its dtype does not hold and that are wrapped therefore; None of other products.
+        Wrapped entries of a product of integers; None for other products.
+
+    Notes
+    -----
+    For a **complex** product, `products` counts products of real planes. Entries of the result are counted
+    by parts, and so are the special rows or columns of a complex operand that multiplies a real one.
+
+    If a GPU multiplies a second time, `moduli_used`, `products` and `bits` are those of the first product.
     """
 
     backend: str

@@ -1,4 +1,4 @@
-"""``ozfp4.emulate``: a context manager and decorator within which products of torch and NumPy go through ozfp4."""
+"""``ozfp4.emulate``: a context manager and decorator that sends products of torch and NumPy to ozfp4."""
 
 from __future__ import annotations
 
@@ -32,51 +32,65 @@ def emulate(
     verbose: bool = False,
     **options: Unpack[RoundedOptions],
 ) -> Scope:
-    """A scope in which matrix products of torch and NumPy go through ozfp4: ``with ozfp4.emulate():``, or ``@ozfp4.emulate()``.
+    """Context manager and decorator that sends torch's and NumPy's products to ozfp4.
 
-    Of torch, on the CPU and on CUDA, with mode="always": mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in
-    place, and all that torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as
-    without, and their products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
-    An einsum over axes of extent 1 alone stays torch's own, which multiplies entries there and makes no product of matrices.
-    torch hands each operation of the thread to Python for that, which takes microseconds.
-
-    With mode="fastest": torch's functions and methods of those names, inner, ``nn.functional.linear`` (so ``nn.Linear``), einsum
-    of two operands, tensordot and the operator ``@``, where a program calls them. They stand for others while such a scope is
-    entered anywhere; no other operation takes longer. Products that torch makes inside of itself are not looked at:
-    multi_dot, matrix_power, gradients of products that are left to it. The gradients of what is caught are ozfp4's, wherever the
-    backward pass starts.
-    Compiled, scripted and traced functions stay torch's.
-
-    In NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
-    of them: multi_dot, matrix_power, pinv. These names stand for other functions while any scope is entered; the operator ``@``
-    of arrays and the method ``dot`` are not reached, and neither is a function that was imported from NumPy by its name.
-
-    What computes inside a library is not caught: solve, cholesky, qr, eigh, svd (LAPACK and cuSOLVER; `ozfp4.linalg` has some of
-    them), convolutions, fused attention, SciPy.
-
-    The scope is that of its thread and context: threads that are started in it do not have it. The innermost of several counts.
+    ``with ozfp4.emulate() as scope:`` or ``@ozfp4.emulate()``. The scope belongs to its thread and
+    context: threads that are started in it do not have it. The innermost of several scopes counts.
 
     Parameters
     ----------
     dtypes : sequence of str or dtype
-        Of the operands: "float64", "complex128", "float32", "complex64", names of integers, "bool"; "integers" is all of these.
+        Dtypes of the operands: "float64", "complex128", "float32", "complex64", names of integer
+        dtypes, "bool", or "integers" for all integers and bool.
     min_size : int
-        Products of fewer multiplications, m n k times the number of matrices of a stack, are left as they are.
+        Leave products with fewer multiplications: m n k times the matrices of a stack.
     mode : {"fastest", "always"}
-        "fastest" takes what ozfp4 does faster than the library, by the model of cost and by times that are measured once on a
-        machine and kept. A product that has no room in `workspace_limit` is the library's then, and so are the next
-        ones from a call in the program whose last product left many entries to chains.
+        "fastest" takes the products that ozfp4 computes faster than the library. m, n and k have to
+        reach a threshold of the device and dtype, from a table or from ``ozfp4 calibrate``.
         "always" takes all.
     verbose : bool
-        Print the summary on leaving the scope.
+        Print the summary at the end of the scope.
     **options
         `scheme`, `backend`, `workspace_limit`, `accuracy` and `rounding` of the products, as in
-        :func:`ozfp4.matmul`; `accuracy` and `rounding` are not for integers, which are exact.
+        :func:`ozfp4.matmul`. Integers ignore `accuracy` and `rounding`.
 
     Returns
     -------
     Scope
-        The context manager and decorator. Its `summary` says what was caught and left, by operation, dtype and shape, and why.
+        Its `summary` has the products that were caught and left, with operation, dtype, shape and
+        reason.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Options that :func:`ozfp4.matmul` refuses; unknown modes and dtypes; a decorated object that
+        is not a plain function. Products in the scope raise the errors of ozfp4.
+
+    Notes
+    -----
+    **torch, "always"**, on the CPU and on CUDA: mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm and
+    addbmm, also with `out` and in place. Everything that torch builds from them is caught with them:
+    ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients are caught too, if
+    the backward pass starts in the scope. alpha A B + beta C is rounded once. torch calls Python
+    for each operation of the thread, which takes microseconds.
+
+    **torch, "fastest"**: the functions and methods of these names, inner, ``nn.functional.linear``
+    (so ``nn.Linear``), einsum of two operands, tensordot and ``@``, where a program calls them.
+    Gradients of caught products are computed by ozfp4 wherever the backward pass starts. Products
+    inside torch, and compiled, scripted and traced functions, are not affected.
+
+    **NumPy**: ``np.matmul``, ``dot``, ``vdot``, ``inner``, ``tensordot`` and ``einsum``, and in
+    ``np.linalg`` multi_dot, matrix_power and pinv. The operator ``@`` and the method ``dot`` of
+    arrays are not caught. Neither is a function that was imported by its name before.
+
+    These names are patched while a scope is entered in any thread. Code outside the scope gets the
+    results of the library.
+
+    **Not caught**: solve, cholesky, qr, eigh, svd (:mod:`ozfp4.linalg` has some), convolutions,
+    fused attention, SciPy.
+
+    With "fastest" the library computes a product that does not fit `workspace_limit`. It also
+    computes later products of a call site if many entries there had no certificate.
 
     Examples
     --------
@@ -91,19 +105,13 @@ def emulate(
     ...     return np.dot(n, n)
     >>> int(square(np.array([2**40])))
     0
-
-    Raises
-    ------
-    TypeError, ValueError
-        For options that :func:`ozfp4.matmul` would refuse, unknown modes and dtypes, functions that are not plain ones. In the
-        scope products raise what those of ozfp4 do: a device without a kernel in this build is an error with "always".
     """
     check_taken(emulate, options)
     return Scope(check_options(dtypes, min_size, mode, verbose, {**options}))
 
 
 class Scope:
-    """What :func:`ozfp4.emulate` returns. It may be entered many times, and by many threads; all count in one summary."""
+    """Result of :func:`ozfp4.emulate`. Many threads may enter it, many times; one summary counts all."""
 
     def __init__(self, options: Options) -> None:
         self._options, self._record = options, Record()
@@ -111,7 +119,7 @@ class Scope:
 
     @property
     def summary(self) -> Summary:
-        """What was caught and left until now."""
+        """The products caught and left so far."""
         return self._record.summary()
 
     def __enter__(self) -> Scope:
@@ -127,7 +135,7 @@ class Scope:
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        """Of this context's entries the last; where it has none, as where a generator is ended elsewhere, the last of any."""
+        """End the last entry of this context. If it has none, as when a generator ends elsewhere, end the last of any."""
         here = self._here()
         last = here[0] if here else next(iter(reversed(self._open)), None)
         stack = None if last is None else self._open.pop(last, None)

@@ -1,4 +1,4 @@
-"""What a scope did: which products it caught and which it left, by operation, dtype and shape, how often, and why."""
+"""The summary of a scope: products caught and left, by operation, dtype and shape, how often, and why."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Record:
             return self._lines.setdefault((operation, problem, decision), Line())
 
     def keep(self, key: Any, calls: Any) -> None:
-        """Calls of this key are left, and counted there. A program whose shapes never come again does not grow."""
+        """Calls of this key are left, and counted there. The memory of a program with ever new shapes does not grow."""
         if len(self.left) >= MOST_KEPT:
             self.left.clear()
         self.left[key] = calls
@@ -105,8 +105,9 @@ class Record:
 
 
 class Row(NamedTuple):
-    """Products of one kind: what was called, on what, whether ozfp4 made them, how often, the wall-clock seconds that this took
-    on a CPU (None on a GPU, which nothing waits for, and of what was left), and why."""
+    """Products of one kind: what was called, on what, whether ozfp4 computed them, how often, in how many seconds, and why.
+
+    `seconds` is the wall-clock time on a CPU; None on a GPU, and for products that were left."""
 
     operation: str
     problem: Problem
@@ -118,7 +119,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Summary(Tabular):
-    """What a scope caught and left.
+    """The products that a scope caught and left.
 
     Attributes
     ----------
@@ -130,13 +131,12 @@ class Summary(Tabular):
 
     @property
     def caught(self) -> int:
-        """Calls that ozfp4 made."""
+        """Calls that ozfp4 computed."""
         return sum(row.calls for row in self.rows if row.taken)
 
     @property
     def left(self) -> int:
-        """Calls that were left as they are, but for those that are in no row: what NumPy and torch see to themselves (other
-        dtypes and kinds of arrays, arguments that ozfp4 does not have) and what they refuse."""
+        """Calls that the library computed. Calls with other dtypes, kinds of arrays or arguments are not counted."""
         return sum(row.calls for row in self.rows if not row.taken)
 
     def _tables(self) -> Iterator[Table]:
