@@ -1,4 +1,4 @@
-"""``torch.ops.ozfp4``: matmul, gemm and gram as operators of torch, with shapes, derivatives and mapped axes. It imports torch."""
+"""``torch.ops.ozfp4``: matmul, gemm and gram as operators of torch, with shapes, derivatives, mapped axes. Imports torch."""
 
 import torch  # noqa: F401 - the caller need not have
 
