@@ -20,7 +20,7 @@ ALL = len(PLAN.moduli)
 SCALE = [
     ((A[0],), ValueError, r"^x: 1 dimensions; a matrix has 2$"),
     ((A[None],), ValueError, r"^x: 3 dimensions; a matrix has 2$"),
-    ((A.astype(np.int8),), TypeError, r"^x: dtype int8 .*allowed is float64 or float32$"),
+    ((A.astype(np.int8),), TypeError, r"^x: dtype int8 .*allowed are float64 and float32$"),
     ((np.ma.masked_array(A),), TypeError, r"^x: masked arrays"),
     ((A, "c"), ValueError, r"^operand: 'c' is neither 'a' nor 'b'$"),
     ((A, "a", 999), ValueError, r"^bits: 999 is outside 2\.\.200$"),
@@ -31,8 +31,8 @@ SCALE = [
 
 ENCODE = [
     ((X[0], PLAN), {}, ValueError, r"^integers: 1 dimensions; a matrix has 2$"),
-    ((A, PLAN), {}, TypeError, r"^integers: dtype float64 .*allowed is int64 or object$"),
-    ((X.astype(np.int32), PLAN), {}, TypeError, r"^integers: dtype int32 .*allowed is int64 or object$"),
+    ((A, PLAN), {}, TypeError, r"^integers: dtype float64 .*allowed are int64 and object$"),
+    ((X.astype(np.int32), PLAN), {}, TypeError, r"^integers: dtype int32 .*allowed are int64 and object$"),
     ((X, PLAN, "x"), {}, ValueError, r"^operand: 'x' is neither 'a' nor 'b'$"),
     (
         (X + 2**53, PLAN),
@@ -79,7 +79,7 @@ RECONSTRUCT = [
     ((OUTPUT, PLAN, ZEROS, np.zeros((1, 2), np.int32)), {}, ValueError, r"^exponents_b: shape \(1, 2\)"),
     ((OUTPUT, PLAN, ZEROS, ZEROS.astype(int)), {}, TypeError, r"^exponents_b: dtype int64 .*is int32$"),
     ((OUTPUT, PLAN, [0, 0], ZEROS), {}, TypeError, r"^exponents_a: dtype int64 .*allowed is int32$"),
-    ((OUTPUT, PLAN, ZEROS, ZEROS), {"dtype": "f2"}, TypeError, r"^dtype: float16 .*float64 or float32$"),
+    ((OUTPUT, PLAN, ZEROS, ZEROS), {"dtype": "f2"}, TypeError, r"^dtype: float16 .*float64 and float32$"),
     ((OUTPUT, PLAN, ZEROS, ZEROS), {"moduli": 99}, ValueError, rf"^moduli: 99 is outside 1\.\.{ALL}"),
 ]
 

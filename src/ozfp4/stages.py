@@ -237,7 +237,7 @@ def reconstruct(
     """
     count, kind = _count(plan, moduli), np.dtype(dtype)
     if kind not in (np.float64, np.float32):
-        raise TypeError(f"dtype: {kind} is not supported; allowed is float64 or float32")
+        raise TypeError(f"dtype: {kind} is not supported; allowed are float64 and float32")
     array = _array("output", output, 3)
     rows = _exponents("exponents_a", exponents_a, array.shape[1])
     columns = _exponents("exponents_b", exponents_b, array.shape[2])

@@ -70,10 +70,10 @@ def test_booleans_are_counted_and_integers_become_numbers() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "dtype", "error", "pattern"),
     [
-        (A.astype(float), B, np.float32, ValueError, r"^dtype: float32 is of no product of float64 and float32"),
-        (A, B, "int32", ValueError, r"^dtype: int32 is of no product of float32; allowed are float32, float64"),
-        (A, B, complex, ValueError, r"^dtype: complex128 is of no product of float32"),
-        (N, M, bool, ValueError, r"^dtype: bool is of no product of int8"),
+        (A.astype(float), B, np.float32, ValueError, r"^dtype: float32 is not a result type of float64 and float32 operands"),
+        (A, B, "int32", ValueError, r"^dtype: int32 is not a result type of float32 operands; allowed are float32, float64"),
+        (A, B, complex, ValueError, r"^dtype: complex128 is not a result type of float32 operands"),
+        (N, M, bool, ValueError, r"^dtype: bool is not a result type of int8 operands"),
         (A, B, "half a float", TypeError, r"^dtype: 'half a float' is no dtype$"),
     ],
 )  # fmt: skip

@@ -316,7 +316,7 @@ def test_refusals(refuses: Callable[..., None]) -> None:
             args: list[Any] = [1, a, b, 1, c]
             args[position] = value
             refuses(error, f"{name}: .*{words}", *args)
-    refuses(ValueError, "c: is None, and beta is 1", 1, a, b, 1)
+    refuses(ValueError, "c: missing, but beta is 1", 1, a, b, 1)
     refuses(
         ValueError, r"c: shape \(5, 3\) does not broadcast to the result's shape \(3, 5\)", 1, a, b, 1, c.T
     )

@@ -180,7 +180,7 @@ def test_updates(accuracy: str, which: str, sides: Any, device: Device) -> None:
     out = noise((9, 8), np.complex128)
     if all(isinstance(z, ozfp4.Prepared) or not np.iscomplexobj(z) for z in (x, y)):
         with pytest.raises(
-            ValueError, match=r"^alpha: 2j is imaginary, and [ab] is prepared as it is; prepare"
+            ValueError, match=r"^alpha: 2j is imaginary, and cannot be combined with a prepared [ab]; prepare"
         ):
             device.gemm(2j, x, y, 1, c, out=out)
         assert_same_bits(out, noise((9, 8), np.complex128))
@@ -401,10 +401,10 @@ def test_refusals() -> None:
         (ValueError, r"^x: a matrix or a stack of matrices is needed, its shape is \(20,\)", b[:, 0], "left", {}),
         (TypeError, "^x: dtype int64 is not supported", b.astype(np.int64), "right", {}),
         (TypeError, "^x: masked arrays", np.ma.masked_array(b), "right", {}),
-        (TypeError, "^x: it is prepared already", ozfp4.prepare(b, "right"), "right", {}),
-        (ValueError, "^dtype: .* is of no product of float64", b, "right", {"dtype": np.float32}),
-        (ValueError, "^dtype: .* is of no product of complex128", b + 1j, "right", {"dtype": np.complex64}),
-        (ValueError, "^dtype: .* is of no product of complex128", b + 1j, "right", {"dtype": np.float64}),
+        (TypeError, "^x: is already a prepared operand", ozfp4.prepare(b, "right"), "right", {}),
+        (ValueError, "^dtype: .* is not a result type of float64", b, "right", {"dtype": np.float32}),
+        (ValueError, "^dtype: .* is not a result type of complex128", b + 1j, "right", {"dtype": np.complex64}),
+        (ValueError, "^dtype: .* is not a result type of complex128", b + 1j, "right", {"dtype": np.float64}),
         (TypeError, "^dtype: 'bogus' is no dtype", b, "right", {"dtype": "bogus"}),
         (ValueError, "^other: 'both' is unknown; allowed are 'complex', 'real'", b, "right", {"other": "both"}),
         (ValueError, "^accuracy: 'exact' is unknown", b, "right", {"accuracy": "exact"}),

@@ -445,7 +445,7 @@ def groups(here: Here) -> list[str]:
         wrong += [] if torch.equal(c, x @ b) else ["pair"]
     else:
         text = error_of(lambda: ozfp4.distributed.matmul(a, b, group=pair))
-        wrong += [] if text.startswith("RuntimeError: group: this process is no member") else [text]
+        wrong += [] if text.startswith("RuntimeError: group: this process is not a member") else [text]
     for layout in (("rows", "columns"), ("columns", "rows"), ("replicated", "replicated"), ("rows", "rows")):
         x = a.clone().requires_grad_()
         c = ozfp4.distributed.matmul(x, b, group=single, layout=layout)

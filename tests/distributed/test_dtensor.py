@@ -365,7 +365,7 @@ def test_refusals() -> None:
         "ValueError: report: True is not for DTensors; multiply gathered operands, x.full_tensor()",
         "ValueError: return_bound: True is not for DTensors",
         "ValueError: accuracy: 'best' is unknown; allowed are",
-        "TypeError: a: dtype torch.float16 is not supported; allowed is float64",
+        "TypeError: a: dtype torch.float16 is not supported; allowed are float64",
         "TypeError: c: a Tensor beside a DTensor (a)",
         "ValueError: c: shape (8, 5) does not broadcast to the result's shape (8, 8)",
         "ValueError: alpha: inf is not",

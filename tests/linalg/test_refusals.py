@@ -19,7 +19,7 @@ SYSTEMS = [linalg.solve, linalg.lstsq, linalg.solve_triangular]
 WRONG = [
     (
         TypeError,
-        "a: dtype float16 is not supported.*; allowed is float64 or float32 or complex128",
+        "a: dtype float16 is not supported.*; allowed are float64, float32, complex128",
         A.astype(np.float16),
     ),
     (TypeError, "a: masked arrays are not supported", np.ma.masked_array(A)),

@@ -15,7 +15,7 @@ from support import noise
 
 A = np.arange(12.0).reshape(3, 4)
 B = np.arange(20.0).reshape(4, 5)
-NUMBERS = "allowed is float64 or float32 or complex128 or complex64 or an integer dtype or bool"
+NUMBERS = "allowed are float64, float32, complex128, complex64, integers and bool"
 DENSE = "is sparse, and only dense arrays are supported; pass a.toarray()"
 
 ARRAYS = [
@@ -29,7 +29,7 @@ ARRAYS = [
     ("durations", A.astype("m8[ms]"), "a: dtype timedelta64[ms] is not supported"),
     ("dates", A.astype("M8[D]"), "a: dtype datetime64[D] is not supported"),
     ("records", np.zeros((3, 4), "f8,f8"), "a: dtype [('f0', '<f8'), ('f1', '<f8')] is not supported"),
-    ("raw bytes", A.view("V8"), "a: dtype |V8 is not supported; allowed is"),
+    ("raw bytes", A.view("V8"), "a: dtype |V8 is not supported; allowed are"),
     (
         "masked",
         np.ma.masked_array(A),
@@ -88,7 +88,7 @@ def tensors():
         "dtype torch.qint8 is not supported",
     )
     for name in ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        yield (name, a.to(getattr(torch, name)), f"dtype torch.{name} is not supported; allowed is float64")
+        yield (name, a.to(getattr(torch, name)), f"dtype torch.{name} is not supported; allowed are float64")
     yield "complex32", torch.ones(3, 4, dtype=torch.complex32), "dtype torch.complex32 is not supported"
     masked = torch.masked.masked_tensor(a, a > 0)
     yield "masked", masked, "MaskedTensor does not hold its entries as a torch.Tensor does"

@@ -88,7 +88,7 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
     check_name("side", side, SIDES)
     check_name("other", other, OTHERS)
     if isinstance(x, Prepared):
-        raise TypeError("x: it is prepared already")
+        raise TypeError("x: is already a prepared operand")
     operands = library.take_operand("x", x, library.NUMBERS)
     entries = operands.a
     if entries.ndim < 2:

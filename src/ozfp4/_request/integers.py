@@ -91,7 +91,8 @@ def result_dtype(asked: Any, *dtypes: Any) -> str:
     if name not in allowed:
         given = " and ".join(dict.fromkeys(names))
         raise ValueError(
-            f"dtype: {name} is of no product of {given}; allowed are {', '.join(sorted(allowed))}; convert the operands"
+            f"dtype: {name} is not a result type of {given} operands; allowed are {', '.join(sorted(allowed))}; convert the "
+            "operands"
         )
     return name
 

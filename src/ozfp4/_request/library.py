@@ -184,8 +184,10 @@ def _check_dtype(name: str, dtype: Any, allowed: tuple[type, ...]) -> None:
     if name_of(dtype) not in _names(allowed):
         names = [np.dtype(t).name for t in allowed]
         if set(INTEGERS) <= set(allowed):
-            names = [own for own in names if not is_integer(own)] + ["an integer dtype", "bool"]
-        raise TypeError(f"{name}: dtype {dtype} is not supported; allowed is {' or '.join(names)}")
+            names = [own for own in names if not is_integer(own)] + ["integers", "bool"]
+        *others, last = names
+        text = f"are {', '.join(others)} and {last}" if others else f"is {last}"
+        raise TypeError(f"{name}: dtype {dtype} is not supported; allowed {text}")
 
 
 @in_default_mode

@@ -323,7 +323,7 @@ def take_addend(c: Any, operands: Operands) -> Any:
 def check_addend_given(c: Any, beta: complex) -> None:
     """ValueError where C is needed and missing."""
     if c is None and beta != 0:
-        raise ValueError(f"c: is None, and beta is {beta if beta.imag else beta.real}; without c beta is 0")
+        raise ValueError(f"c: missing, but beta is {beta if beta.imag else beta.real}; pass c or beta=0")
 
 
 def check_addend_shape(c: Any, shape: Extents) -> None:
@@ -374,5 +374,5 @@ def _check_turned(operands: Operands, sides: Sides, alpha: complex) -> None:
     names = [name for name in ("a", "b") if is_complex(getattr(operands, name).dtype)]
     if all(getattr(sides, name) is not None for name in names):
         raise ValueError(
-            f"alpha: {alpha} is imaginary, and {names[0]} is prepared as it is; prepare 1j times it"
+            f"alpha: {alpha} is imaginary, and cannot be combined with a prepared {names[0]}; prepare 1j * {names[0]} instead"
         )

@@ -173,7 +173,7 @@ def take_group(handle: Any) -> Group:
     if handle is None:
         handle = dist.group.WORLD
     if handle == dist.GroupMember.NON_GROUP_MEMBER:
-        raise RuntimeError("group: this process is no member of it; its members alone multiply there")
+        raise RuntimeError("group: this process is not a member of the group; only its members may call this")
     if not isinstance(handle, dist.ProcessGroup):
         raise TypeError(
             f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"

@@ -116,7 +116,7 @@ def _gradient(group: Group, problem: Problem, grad: _Part, partner: _Part, like:
     if len(set(cuts)) > 1:  # each cuts another of the axes that become one
         if torch.is_grad_enabled():
             raise RuntimeError(
-                "a gradient of a gradient of this layout is not there: the result is cut along another axis of the stack than "
+                "second derivatives are not supported for this layout: the result is cut along another axis of the stack than "
                 "an operand; give both the same layout"
             )
         moved = replace(partner.placed, axis=grad.placed.axis, sizes=grad.placed.sizes)

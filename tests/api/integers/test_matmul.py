@@ -275,7 +275,7 @@ def test_functions_without_integers(check_refused: Any) -> None:
     x = np.ones((3, 3), np.int64)
     for function, name in ((ozfp4.enclose, "a"), (lambda a, b: ozfp4.prepare(a, "left"), "x")):
         for a in (x, x.astype(np.int16)):
-            words = rf"^{name}: dtype {a.dtype} is not supported; allowed is float64"
+            words = rf"^{name}: dtype {a.dtype} is not supported; allowed are float64"
             check_refused(TypeError, words, function, a, x)
 
 

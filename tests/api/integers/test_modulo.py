@@ -100,7 +100,7 @@ def test_refusals(check_refused: Any) -> None:
     x, y = np.ones((2, 2), int), np.ones((2, 2))
     check_refused(
         TypeError,
-        r"^b: dtype float64 is not supported; allowed is an integer dtype or bool$",
+        r"^b: dtype float64 is not supported; allowed are integers and bool$",
         ozfp4.matmul_mod,
         x,
         y,
