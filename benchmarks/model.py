@@ -2,8 +2,7 @@
 
 R (rate of the plane products, from a shorter plan) and beta (copy bandwidth) are measured here; then every method is measured
 and set against the prediction. The paper's own table is recomputed from its constants. Other devices are projected from
-nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win. A figure more says
-what bounds products over many GPUs (cluster/projections.py).
+nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win.
 
   python benchmarks/model.py -o results        on the CPU, or on the GPU if torch has one (--device chooses)
   python benchmarks/model.py --no-measure      only the tables that need no measurement
@@ -24,7 +23,6 @@ from common.methods import REFUSALS, Method, own_methods, reason, select
 from common.numbers import fraction
 from common.paper_model import Contender, break_even, contenders, deviation, predict, projection, traffic
 from figures import model as figures
-from figures import scaling
 from ozfp4._cli import InputError
 from ozfp4._cli.display import show
 from ozfp4._measure.calibrate import short_plan
@@ -197,14 +195,10 @@ def _finish(options: argparse.Namespace, about: Row, measured: list[Row], method
     experiment.write_results(options, "model", about, tables, of_all, _figures)
 
 
-def _figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if any("skipped" not in row for row in results["measured"]):
-        yield "model", figures.predicted_and_measured(results)
-    yield "projections", figures.projections(results)
+def _figures(_: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     best = ("FP4 least", "INT8", "FP8 published", "native FP64")
     field = [contender for contender in contenders(PROJECTED_N) if contender.name in best]
     yield "winners", figures.winners_map(field, FP8_SHARES, PROJECTED_N)
-    yield "scaling-modelled", scaling.modelled()
 
 
 def _show_projections(rows: list[Row], field: list[Contender], attained: float) -> None:

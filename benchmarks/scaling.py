@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
@@ -22,7 +21,6 @@ from cluster.measure import Job, with_model
 from cluster.products import Ranks, give_back, host_names
 from common import experiment
 from common.experiment import Row
-from figures import scaling as figures
 from ozfp4._cli import InputError
 from ozfp4._measure.machine import describe, have_cuda, have_torch, sentence
 
@@ -44,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="N x N x N, or N rows for each rank; default both",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    experiment.add_output_arguments(parser)
+    experiment.add_output_arguments(parser, figures=False)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -148,12 +146,7 @@ def _report(options: argparse.Namespace, machine: Row, rows: list[Row]) -> None:
             print(f"skipped {where}: {row['skipped']}")
         if row.get("bits equal") is False:
             print(f"BITS DIFFER: {where}")
-    experiment.write_results(options, "scaling", machine, {"rows": rows}, rows, _figures)
-
-
-def _figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if any("model ms" in row for row in results["rows"]):
-        yield "scaling", figures.measured(results)
+    experiment.write_results(options, "scaling", machine, {"rows": rows}, rows)
 
 
 def _case(row: Row) -> str:

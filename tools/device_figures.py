@@ -1,10 +1,10 @@
-"""Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, others from the data that lie there; and
-docs/figures/scaling from docs/data/scaling.json.
-
-accuracy.json, model.json and breakdown.json are what accuracy.py, model.py and breakdown.py of benchmarks wrote on the
-device (with --no-figures where it has no matplotlib); those that are missing are left out.
+"""Draw the figures of README.md and docs from the data in docs/data and beside the figures.
 
     python tools/device_figures.py
+
+docs/figures/devices: speed relative to native FP64 by hardware; h200/speed and h200/stages: whole products and their stages;
+h200/breakdown: what each optimisation brings, of h200/breakdown.json, which benchmarks/breakdown.py wrote there with
+--no-figures; cpu/accuracy and cpu/grades: of cpu/accuracy.json and h200/accuracy.json, which benchmarks/accuracy.py wrote.
 
 Needs matplotlib and ozfp4 (installed, or PYTHONPATH=src). tools/device_tables.py writes the tables of the same data.
 """
@@ -22,47 +22,78 @@ import device_tables
 
 sys.path.insert(0, str(device_tables.ROOT / "benchmarks"))
 
-from figures import accuracy, breakdown, model, scaling, speed, style
+from figures import accuracy, breakdown, speed, style
 
 FOLDER = device_tables.FIGURES
+H200, CPU = FOLDER / "h200", FOLDER / "cpu"
+DRAWN = ("native", 'ozfp4 `"standard"`', 'ozfp4 `"correct"`', "cuBLAS of torch", "cuBLAS 13.10, 55 bits")
+BITS = {"standard": 'ozfp4, "standard"', "II-int8-least": 'ozfp4, "scaled"', "numpy": "NumPy (OpenBLAS)"}
+BITS_H200 = {
+    "torch-cuda": "cuBLAS 13.1, FP64",
+    "cublas-55": "cuBLAS 13.1, 55 bits",
+    "cublas-dynamic": "cuBLAS 13.1, dynamic",
+}
 
 
-def figure_data(measured: dict[str, Any]) -> dict[str, Any]:
-    """The measurements of benchmarks/speed.py as benchmarks/figures takes them, with the newest cuBLAS."""
-    rows = [row for row in measured["rows"] if "TFLOPS" in row]
-    methods = dict.fromkeys(row["method"] for row in rows)
-    labels = {name: device_tables.LABELS.get(name, name).replace("`", "") for name in methods}
-    if measured.get("torch"):
-        labels = {name: label.replace("cuBLAS emulation", "torch's cuBLAS") for name, label in labels.items()}
-    sizes = {row["N"] for row in rows}
-    for label, values in device_tables.newest_cublas(measured).items():
-        labels[label] = label.replace(" emulation", "").replace("another", "other")
-        rows += [{"N": n, "method": label, "TFLOPS": x} for n, x in values.items() if n in sizes]
-    return {"machine": measured, "labels": labels, "rows": rows}
+def devices() -> Any:
+    """Every hardware at N = 16384, or 4096 where that is the largest of the table."""
+    rows = []
+    for found in device_tables.speeds():
+        n = max(n for n in found.relative if n in (4096, 16384))
+        rows.append(
+            (
+                found.hardware.replace(" threads of a CPU with", " threads,"),
+                n,
+                found.relative[n],
+                found.is_modelled,
+            )
+        )
+    text = "float64, normal(0, 1); CPUs against np.matmul, AMX and AVX2 with accuracy scaled, GPUs against cuBLAS DGEMM; "
+    return speed.relative(rows, text + "modelled: against nominal native FP64")
 
 
-def figures(results: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Places, without a suffix, and figures of everything that there are data for."""
-    yield FOLDER / "speed", speed.speeds(results)
-    if any("multiply ms" in row for row in results["rows"]):
-        yield FOLDER / "stages", speed.stages(results)
-    if device_tables.SCALING.exists():
-        found = device_tables.load(device_tables.SCALING)
-        device_tables.check_commit(device_tables.SCALING, found, known=True)
-        yield FOLDER.parent / "scaling", scaling.measured({"machine": found, "rows": found["rows"]})
-    makers = {
-        "accuracy": accuracy.effective_bits,
-        "model": model.predicted_and_measured,
-        "breakdown": breakdown.breakdown,
-    }
-    for name, make in makers.items():
-        path = FOLDER / f"{name}.json"
-        if path.exists():
-            found = json.loads(path.read_text(encoding="utf-8"))
-            device_tables.check_commit(
-                path, found["machine"], known=False
-            )  # where there is none the figure says so
-            yield FOLDER / name, make(found)
+def whole_products() -> Any:
+    """TFLOPS against N on an H200."""
+    found = [row for row in device_tables.methods() if row[0].startswith(DRAWN)]
+    labels = {label: label.replace("`", "").removesuffix("(cuBLAS DGEMM)").strip() for label, _ in found}
+    rows = [{"N": n, "method": label, "TFLOPS": x} for label, values in found for n, x in values.items()]
+    about = device_tables.load(device_tables.MODES)
+    note = (
+        f"{about['device']}, 700 W, ozfp4 at {about['commit']}, {about['date']}; cuBLAS 13.10 on another H200"
+    )
+    limit = (device_tables.INT8_LIMIT, "nominal INT8 rate / 15 products")
+    return speed.speeds({"labels": labels, "rows": rows, "note": note}, limit)
+
+
+def effective_bits(cpu: dict[str, Any], h200: dict[str, Any]) -> Any:
+    """Bits of ozfp4 and NumPy on a CPU, of cuBLAS on a GPU, for the same operands."""
+    assert cpu["settings"] == h200["settings"]
+    rows = [row for row in cpu["rows"] if row["method"] in BITS]
+    rows += [row for row in h200["rows"] if row["method"] in BITS_H200]
+    note = f"ozfp4 (same bits on every device) and NumPy at {cpu['machine']['commit']}, cuBLAS on an {h200['machine']['device']}"
+    return accuracy.effective_bits(cpu | {"labels": BITS | BITS_H200, "rows": rows, "note": note})
+
+
+def figures() -> Iterator[tuple[Path, Any]]:
+    """Places, without a suffix, and figures."""
+    measured = device_tables.load(device_tables.DATA)
+    device_tables.check_commit(device_tables.DATA, measured, known=True)
+    cpu, h200, steps = (
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (CPU / "accuracy.json", H200 / "accuracy.json", H200 / "breakdown.json")
+    )
+    yield FOLDER / "devices", devices()
+    yield H200 / "speed", whole_products()
+    rows = device_tables.stage_rows(measured)
+    yield (
+        H200 / "stages",
+        speed.stages({"labels": {row["method"]: "" for row in rows}, "rows": rows, "machine": measured}),
+    )
+    second = [row for row in steps["rows"] if row["scheme"] == "II"]
+    yield H200 / "breakdown", breakdown.breakdown(steps | {"rows": second})
+    yield CPU / "accuracy", effective_bits(cpu, h200)
+    graded = [row for row in cpu["graded"] if row["method"] in BITS]
+    yield CPU / "grades", accuracy.graded_errors(cpu | {"labels": BITS, "graded": graded})
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,16 +101,12 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args(arguments)
     try:
-        results = figure_data(device_tables.load(device_tables.DATA))
-        device_tables.check_commit(device_tables.DATA, results["machine"], known=True)
-        drawn = list(figures(results))
+        drawn = list(figures())
     except (OSError, ValueError) as error:
         print(f"device_figures: {error}", file=sys.stderr)
         return 2
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for place, figure in drawn:
-        paths = style.save(figure, place.parent, place.name)
-        print("wrote " + ", ".join(str(path.relative_to(device_tables.ROOT)) for path in paths))
+        print(f"wrote {style.save(figure, place.parent, place.name).relative_to(device_tables.ROOT)}")
     return 0
 
 

@@ -1,18 +1,18 @@
-"""Write the GPU figures into README.md and pages of docs, from the measurements in docs/data/h200.json.
+"""Write the tables of README.md and docs/performance from the data in docs/data.
 
     python tools/device_tables.py                  write the tables
     python tools/device_tables.py --take FILE      first take FILE, which benchmarks/speed.py wrote, as docs/data/h200.json;
                                                    or benchmarks/modes.py, as docs/data/h200_modes.json, or
                                                    benchmarks/scaling.py, as docs/data/scaling.json
+    python tools/device_tables.py --model          first write docs/data/modelled.json: what the model gives for GPUs that
+                                                   nothing was measured on (benchmarks/common/paper_model.py and
+                                                   benchmarks/cluster/projections.py; needs ozfp4)
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
-A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-sentence (the largest of them in
-words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs),
-gpu-model (predicted and measured, from benchmarks/model.py --device cuda, in docs/figures/h200), gpu-figures (the figures
-there), scaling-sentence, scaling-links and scaling-products (several GPUs), scaling-paper (what is modelled of many, from
-benchmarks/cluster/projections.py, which needs ozfp4), cpu-sentence and cpu-table (docs/data/cpu.json, written by hand from
-benchmarks/cpu.py). Beside what benchmarks/speed.py measured with torch's cuBLAS stand the figures of the newest one, of
-docs/data/cublas.json, which is written by hand as well. All text outside the markers is written by hand.
+A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of BLOCKS below; all text outside the markers is written by
+hand. So are these files, from measurements that other programs print: cublas.json and peers.json (other libraries), cpu.json
+(benchmarks/cpu.py), kinds.json (benchmarks/modes.py --kinds ''), h200_products.json (benchmarks/gpu_products.py and replayed
+graphs). Each file names machine, commit and date. tools/device_figures.py draws the same data.
 """
 
 from __future__ import annotations
@@ -21,43 +21,26 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "docs" / "data" / "h200.json"
-MODES = ROOT / "docs" / "data" / "h200_modes.json"
-SCALING = ROOT / "docs" / "data" / "scaling.json"
-CUBLAS = ROOT / "docs" / "data" / "cublas.json"
-CPU = ROOT / "docs" / "data" / "cpu.json"
-FIGURES = ROOT / "docs" / "figures" / "h200"
-PAGES = (
-    ROOT / "README.md",
-    ROOT / "docs" / "performance" / "gpu.md",
-    ROOT / "docs" / "performance" / "several-gpus.md",
+FOLDER = ROOT / "docs" / "data"
+DATA, MODES, SCALING, MODELLED = (
+    FOLDER / f"{name}.json" for name in ("h200", "h200_modes", "scaling", "modelled")
 )
-NOT_MEASURED = "Not measured in the present data."
+FIGURES = ROOT / "docs" / "figures"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "performance").glob("*.md")))
 
 Results = dict[str, Any]
 Row = dict[str, Any]
 
-# How tables call the methods of benchmarks/speed.py; others keep the name that they have there.
-NATIVE, INT8, CUBLAS_55 = "torch-cuda", "cuda-II-int8-least", "cublas-55"
-LABELS = {
-    NATIVE: "native FP64 (cuBLAS DGEMM)",
-    INT8: "ozfp4 `int8`",
-    "cuda-II-fp4-least": "ozfp4 `fp4`, least",
-    "cuda-II-fp4-paper": "ozfp4 `fp4`, paper",
-    "cuda-II-fp4-paper-karatsuba": "ozfp4 `fp4`, paper and Karatsuba",
-    "cuda-I-fp4-least": "ozfp4 scheme I `fp4`",
-    "cuda-I-int8-least": "ozfp4 scheme I `int8`",
-    "cuda-auto": "ozfp4, the backend by default",
-    CUBLAS_55: "cuBLAS emulation, 55 bits",
-    "cublas-dynamic": "cuBLAS emulation, dynamic",
-    "gemmul8": "GEMMul8, 15 moduli",
-}
+# Methods of benchmarks/speed.py.
+NATIVE, INT8, FP4, CUBLAS_55 = "torch-cuda", "cuda-II-int8-least", "cuda-II-fp4-least", "cublas-55"
 STAGES = ("scale ms", "encode ms", "multiply ms", "reconstruct ms")
+# Nominal rate of the INT8 units of an H200 over the products of one FP64 product of normal operands.
+INT8_LIMIT = 1979 / 15
 
 
 def load(path: Path) -> Results:
@@ -78,9 +61,9 @@ def load(path: Path) -> Results:
     return results
 
 
-def read(path: Path) -> Results:
-    """A file that is written by hand."""
-    found: Results = json.loads(path.read_text(encoding="utf-8"))
+def read(name: str) -> Results:
+    """A file of docs/data by its name without suffix."""
+    found: Results = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -113,203 +96,368 @@ def save(results: Results, path: Path) -> None:
     path.write_text("{" + ",\n ".join(parts) + "}\n", encoding="utf-8")
 
 
-# ---- Tables ------------------------------------------------------------------------------------------------
+def model() -> Results:
+    """What the model gives: products by the backend that is fastest there, and groups of GPUs."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from cluster import projections
+    from common import device_rates, paper_model
 
-
-def _machine(results: Results) -> str:
-    named = [
-        (name, results.get(name.lower())) for name in ("driver", "CUDA", "torch") if results.get(name.lower())
-    ]
-    named.append(("commit", results.get("commit") or "unknown"))
-    parts = [results["device"], *(f"{name} {value}" for name, value in named), results["date"]]
-    return ", ".join(parts) + (f"; {results['note']}" if results.get("note") else "") + ":"
-
-
-def _sizes(rows: list[Row]) -> list[int]:
-    return sorted({row["N"] for row in rows if isinstance(row["N"], int)})
-
-
-def newest_cublas(results: Results) -> dict[str, dict[int, float]]:
-    """TFLOPS of the newest cuBLAS on such a device, by label and size; empty where nothing is known of it."""
-    found = read(CUBLAS) if CUBLAS.exists() else {}
-    if found.get("device") != results["device"]:
-        return {}
+    rows = []
+    for name in ("H200", "A100 SXM", "RTX 4090", "RTX 5090", "RTX PRO 6000", "B200", "B300"):
+        rates = device_rates.device_rates(name)
+        assert rates is not None
+        for n in (4096, 8192, 16384):
+            field = {c.alphabet: c for c in paper_model.contenders(n) if c.name in ("INT8", "FP4 least")}
+            speeds = {
+                unit: paper_model.projection(c, rates, n, device_rates.ATTAINED) for unit, c in field.items()
+            }
+            unit = max(speeds, key=lambda unit: speeds[unit])
+            ratio = speeds[unit] / rates.fp64
+            rows.append(
+                {"device": name, "unit": unit.upper(), "products": field[unit].products, "N": n,
+                 "TFLOPS": round(speeds[unit], 2), "native": rates.fp64, "relative": round(ratio, 3)}
+            )  # fmt: skip
     return {
-        f"cuBLAS {found['cuBLAS']} emulation, {name} (another card)": {
-            row["N"]: row[name] for row in found["rows"]
-        }
-        for name in ("55 bits", "dynamic")
+        "command": "python tools/device_tables.py --model",
+        "attained": device_rates.ATTAINED,
+        "rows": rows,
+        "clusters": projections.rows(),
     }
 
 
-def stage_rows(results: Results) -> list[Row]:
-    """The rows that hold the times of stages."""
-    return [row for row in results["rows"] if "multiply ms" in row]
+# ---- Tables ------------------------------------------------------------------------------------------------
 
 
-def _label(results: Results, method: str) -> str:
-    if method.startswith("cublas") and results.get("torch"):
-        return f"{LABELS[method]} (of torch {results['torch']})"
-    counts = sorted({row["products"] for row in stage_rows(results) if row["method"] == method})
-    if not counts:
-        return LABELS.get(method, method)
-    text = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    return f"{LABELS.get(method, method)} ({text} products)"
-
-
-def _table(head: list[str], lines: list[list[str]]) -> str:
+def _table(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    head = list(head)
     rule = ["---", *("---:" for _ in head[1:])]
     return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *lines))
 
 
-def _number(x: float | None) -> str:
-    return "-" if x is None else f"{x:.1f}"
+def _number(x: float | None, digits: int = 1) -> str:
+    return "-" if x is None else f"{x:.{digits}f}"
 
 
-def sentence(results: Results) -> str:
-    """The largest size at which both INT8 and native FP64 were measured, in words."""
-    cells = {(row["N"], row["method"]): row["TFLOPS"] for row in results["rows"] if "TFLOPS" in row}
-    n = max((n for n, method in cells if method == INT8 and (n, NATIVE) in cells), default=None)
-    if n is None:
-        return NOT_MEASURED
-    has = []
-    newest = {row["N"]: row for row in read(CUBLAS)["rows"]}.get(n) if newest_cublas(results) else None
-    if newest is not None:
-        another = f"on another card with native FP64 of {newest['native']:.1f},"
-        has.append(f"{newest['55 bits']:.1f} in cuBLAS {read(CUBLAS)['cuBLAS']}, {another}")
-    emulated = cells.get((n, CUBLAS_55))
-    if emulated is not None and results.get("torch"):
-        has.append(f"{emulated:.1f} in the cuBLAS that torch {results['torch']} brings")
-    other = f" cuBLAS's emulation (55 bits) has {' and '.join(has).rstrip(',')}." if has else ""
+def _three(x: float | None) -> str:
+    """Three digits.
+
+    >>> [_three(x) for x in (0.0648, 1.1, 166.4, 12345.0)]
+    ['0.0648', '1.10', '166', '12345']
+    """
+    if x is None:
+        return "-"
+    whole = len(str(int(x))) if x >= 1 else 0
+    return f"{x:.{max(3 - whole, 0)}f}" if whole else f"{x:.3g}"
+
+
+def _measured(results: Results) -> str:
+    """Commit and date."""
+    return f"{results.get('commit') or 'unknown'}, {results['date']}"
+
+
+def _modes() -> dict[str, dict[int, Row]]:
+    """Rows of normal operands of benchmarks/modes.py by accuracy and N."""
+    found: dict[str, dict[int, Row]] = {}
+    for row in load(MODES)["rows"]:
+        if row["operands"] == "normal" and "ms" in row:
+            found.setdefault(row["method"], {})[row["N"]] = row
+    return found
+
+
+class Speed(NamedTuple):
+    """How fast products are on a machine, in times of its native FP64."""
+
+    hardware: str
+    relative: dict[int, float]
+    status: str
+    is_modelled: bool = False
+    tflops: float | None = None  # at the largest N
+
+
+def speeds() -> list[Speed]:
+    """All hardware, measured first."""
+    modes = _modes()
+    native, standard = modes["native"], modes["standard"]
+    largest = max(standard)
+    h200 = load(MODES)
+    kinds = read("kinds")
+    normal = [row for row in kinds["gpu"] if row["operands"] == "normal"]
+    found = [
+        Speed(
+            "H200, INT8 units",
+            {n: native[n]["ms"] / standard[n]["ms"] for n in standard},
+            f"measured, {_measured(h200)} (default of that date)",
+            tflops=standard[largest]["TFLOPS"],
+        ),
+        Speed(
+            "H100, INT8 units",
+            {row["N"]: row["native ms"] / row["standard ms"] for row in normal},
+            f"measured, {kinds['gpu machine']['short']}",
+        ),
+    ]
+    cpu = read("cpu")
+    for machine in cpu["machines"]:
+        rows = [row for row in cpu["squares"] if row["unit"] == machine["unit"]]
+        is_standard = any("standard ms" in row for row in rows)
+        accuracy, then = ("", " (default of that date)") if is_standard else (', `"scaled"`', "")
+        relative = {
+            row["N"]: row["native ms"] / row["standard ms"] if is_standard else 1 / row["x native"]
+            for row in rows
+        }
+        cores = f"{machine['threads']} threads of a CPU with {machine['unit']}"
+        when = _measured(machine) if machine["commit"] else machine["date"]
+        found.append(Speed(cores, relative, f"measured{accuracy}, {when}{then}"))
+    of_model = [row for row in read("modelled")["rows"] if row["device"] != "H200"]  # which is measured
+    for device in dict.fromkeys(row["device"] for row in of_model):
+        rows = [row for row in of_model if row["device"] == device]
+        found.append(
+            Speed(
+                f"{device}, {rows[0]['unit']} units",
+                {row["N"]: row["relative"] for row in rows},
+                "modelled, not run on hardware",
+                True,
+            )
+        )
+    return found
+
+
+def hardware() -> str:
+    """Relative speed of the default accuracy by hardware."""
+    sizes = (1024, 2048, 4096, 16384)
+    lines = []
+    for speed in speeds():
+        cells = [_times(speed.relative[n]) if n in speed.relative else "-" for n in sizes]
+        lines.append([speed.hardware, *cells, speed.status])
+    return _table(["speed relative to native FP64, N =", *map(str, sizes), "status"], lines)
+
+
+def _times(x: float) -> str:
+    """Two digits.
+
+    >>> [_times(x) for x in (0.593, 1.41, 18.7, 108.1)]
+    ['0.59', '1.4', '19', '108']
+    """
+    return f"{x:.2f}" if x < 1 else f"{x:.1f}" if x < 10 else f"{x:.0f}"
+
+
+def sentence() -> str:
+    """The largest product of the default accuracy, in words."""
+    modes, h200, cublas = _modes(), load(MODES), read("cublas")
+    n = max(modes["standard"])
+    newest = next(row["55 bits"] for row in cublas["rows"] if row["N"] == n)
     return (
-        f'**{cells[n, INT8]:.1f} TFLOPS** at N = {n} on an {results["device"]} (`accuracy="scaled"`{_by_default(n)}), where '
-        f"native FP64 has {cells[n, NATIVE]:.1f}.{other} Commit {results.get('commit') or 'unknown'}, {results['date']}."
+        f"**{modes['standard'][n]['TFLOPS']:.1f} TFLOPS** at N = {n} on an {h200['device']} (default accuracy, "
+        f"{_measured(h200)}); native FP64 has {modes['native'][n]['TFLOPS']:.1f}, the emulation of cuBLAS "
+        f"{cublas['cuBLAS']} {newest:.1f} (55 bits, another H200)."
     )
 
 
-def _by_default(n: int) -> str:
-    """TFLOPS of the default accuracy, of normal operands, where they were measured."""
-    rows = load(MODES)["rows"] if MODES.exists() else []
-    found = [row for row in rows if (row["N"], row["operands"], row["method"]) == (n, "normal", "standard")]
-    return f"; {found[0]['TFLOPS']:.1f} by default" if found and "TFLOPS" in found[0] else ""
+def methods() -> list[tuple[str, dict[int, float]]]:
+    """Label and TFLOPS by N of whole products on an H200."""
+    modes, speed, cublas = _modes(), load(DATA), read("cublas")
+    by_method: dict[str, dict[int, float]] = {}
+    for row in speed["rows"]:
+        if "TFLOPS" in row:
+            by_method.setdefault(row["method"], {})[row["N"]] = row["TFLOPS"]
+    newest = {
+        kind: {row["N"]: row[kind] for row in cublas["rows"]} for kind in ("native", "55 bits", "dynamic")
+    }
+    name = f"cuBLAS {cublas['cuBLAS']}"
+    return [
+        ("native FP64 (cuBLAS DGEMM)", {n: row["TFLOPS"] for n, row in modes["native"].items()}),
+        *(
+            (f'ozfp4 `"{mode}"`', {n: row["TFLOPS"] for n, row in modes[mode].items()})
+            for mode in ("standard", "correct", "scaled")
+        ),
+        ('ozfp4 `"scaled"`, FP4 planes on INT8 units', by_method[FP4]),
+        (f"cuBLAS of torch {speed['torch']}, 55 bits", by_method[CUBLAS_55]),
+        (f"{name}, 55 bits", newest["55 bits"]),
+        (f"{name}, dynamic", newest["dynamic"]),
+        (f"{name}, native FP64", newest["native"]),
+    ]
 
 
-def whole_calls(results: Results) -> str:
-    """TFLOPS of whole calls by method and size, with the reasons for what is missing."""
-    sizes = _sizes(results["rows"])
-    cells = {(row["method"], row["N"]): row for row in results["rows"]}
-    methods = list(dict.fromkeys(row["method"] for row in results["rows"]))
-    measured = [m for m in methods if any("TFLOPS" in cells.get((m, n), {}) for n in sizes)]
+def _products(shown: Callable[[str], bool]) -> str:
+    sizes = sorted(_modes()["native"])
+    lines = [[label, *(_number(values.get(n)) for n in sizes)] for label, values in methods() if shown(label)]
+    return _table(["TFLOPS, N =", *map(str, sizes)], lines)
+
+
+def whole_products() -> str:
+    """TFLOPS of whole products by method and size."""
+    return _products(lambda _: True)
+
+
+def overview() -> str:
+    """The same of native FP64, the accuracies that promise its bound, and cuBLAS's emulation."""
+    newest = f"cuBLAS {read('cublas')['cuBLAS']}, 55 bits"
+    return _products(
+        lambda label: label.startswith(("native", 'ozfp4 `"standard"', 'ozfp4 `"correct"', newest))
+    )
+
+
+def stage_rows(results: Results, method: str = INT8) -> list[Row]:
+    """The rows of a method that hold the times of stages."""
+    return [row for row in results["rows"] if "multiply ms" in row and row["method"] == method]
+
+
+def stages() -> str:
+    """Time of each stage of a product by INT8 units."""
     lines = [
-        [_label(results, m), *(_number(cells.get((m, n), {}).get("TFLOPS")) for n in sizes)] for m in measured
+        [str(row["N"]), *(_three(row[name]) for name in STAGES), _three(row["ms"]), str(row["multiply TOPS"])]
+        for row in stage_rows(load(DATA))
     ]
-    lines += [
-        [label, *(_number(values.get(n)) for n in sizes)] for label, values in newest_cublas(results).items()
-    ]
-    reasons = [
-        f"Not measured: {LABELS.get(row['method'], row['method'])}, N = {row['N']}: {row['skipped']}"
-        for row in results["rows"]
-        if "skipped" in row
-    ]
-    table = _table(["TFLOPS", *map(str, sizes)], lines)
-    return "\n\n".join([_machine(results), table, *reasons])
+    head = ["N", *(name.removesuffix(" ms") for name in STAGES), "whole call", "multiply, TOPS"]
+    return _table([f"ms, {head[0]} =", *head[1:]], lines)
 
 
-def compute_tflops(row: Row) -> float | None:
-    """TFLOPS of multiply and reconstruct; None for a row without times."""
-    if "multiply ms" not in row:
-        return None
-    return 2 * row["N"] ** 3 / (row["multiply ms"] + row["reconstruct ms"]) / 1e9
+# Of the kinds of operands those that stand for others.
+SHOWN = (
+    "normal", "covariance x covariance", "eigenvectors: (Q W) Q^T", "X^T X, features in unlike units", "sparse x sparse",
+    "banded x banded", "lognormal(8), signed", "integers up to 100",
+)  # fmt: skip
 
 
-def compute_stage(results: Results) -> str:
-    """The paper's table: compute stage and total; methods without stages count whole in both."""
-    totals = {(row["method"], row["N"]): row for row in results["rows"] if "TFLOPS" in row}
-    stages = {(row["method"], row["N"]): row for row in stage_rows(results)}
-    sizes = _sizes(list(totals.values()))
-    lines = []
-    for method in dict.fromkeys(method for method, _ in totals):
-        line = [_label(results, method)]
-        own = any(name == method for name, _ in stages)
-        for n in sizes:
-            total = totals.get((method, n), {}).get("TFLOPS")
-            line += [_number(compute_tflops(stages.get((method, n), {})) if own else total), _number(total)]
-        lines.append(line)
-    for label, values in newest_cublas(results).items():
-        lines.append([label, *(_number(values.get(n)) for n in sizes for _ in range(2))])
-    head = [text for n in sizes for text in (f"{n} compute", "total")]
-    return f"{_machine(results)}\n\n{_table(['TFLOPS', *head], lines)}"
-
-
-def milliseconds(results: Results) -> str:
-    """Time of each stage, without the host's."""
-    rows = stage_rows(results)
-    if not rows:
-        return "No times by stage in the present data."
+def gpu_kinds() -> str:
+    """What each accuracy costs by operands, on a GPU."""
+    rows = {row["operands"]: row for row in read("kinds")["gpu"] if row["N"] == 4096}
     lines = [
-        [LABELS.get(row["method"], row["method"]), str(row["N"]), str(row["products"]),
-         *(f"{row[name]:.3f}" for name in STAGES), str(row.get("multiply TOPS", "-"))]
-        for row in rows
+        [kind, *(f"{rows[kind][f'{name} ms']:.2f}" for name in ("native", "scaled", "standard")),
+         _three(rows[kind]['correct / native'] * rows[kind]['native ms'])]
+        for kind in SHOWN
     ]  # fmt: skip
-    head = ["ms", "N", "products", *(name.removesuffix(" ms") for name in STAGES), "multiply, TOPS"]
-    return f"{_machine(results)}\n\n{_table(head, lines)}"
+    return _table(
+        ["operands, ms at N = 4096", "native", '`"scaled"`, 57 bits', '`"standard"`', '`"correct"`'], lines
+    )
 
 
-def modes(_: Results) -> str:
-    """Milliseconds of each accuracy beside native FP64, by operands, and what that is times another."""
-    if not MODES.exists():
-        return NOT_MEASURED
-    found = load(MODES)
-    rows = {(row["N"], row["operands"], row["method"]): row for row in found["rows"]}
-    lines = []
-    for n, kind in dict.fromkeys((row["N"], row["operands"]) for row in found["rows"]):
-        own = {
-            m: rows[n, kind, m]
-            for m in ("native", "scaled", "standard", "correct")
-            if "ms" in rows.get((n, kind, m), {})
-        }
-        line = [
-            kind,
-            str(n),
-            *(
-                f"{own[m]['ms']:.3f}" if m in own else "-"
-                for m in ("native", "scaled", "standard", "correct")
-            ),
-        ]
-        line += [
-            str(own.get("standard", {}).get("x scaled", "-")),
-            str(own.get("correct", {}).get("x native", "-")),
-        ]
-        line += [str(own.get(m, {}).get("products", "-")) for m in ("scaled", "standard", "correct")]
-        lines.append([*line, *(str(own.get(m, {}).get("repaired", "-")) for m in ("standard", "correct"))])
-    head = [
-        "operands",
-        "N",
-        "native, ms",
-        "scaled",
-        "standard",
-        "correct",
-        "standard / scaled",
-        "correct / native",
-    ]
-    head += ["products: scaled", "standard", "correct", "chains: standard", "repaired: correct"]
-    return f"{_machine(found)}\n\n{_table(head, lines)}"
-
-
-def predicted(results: Results) -> str:
-    """The runtime model beside measurements of the same device, as benchmarks/model.py prints them."""
-    path = FIGURES / "model.json"
-    if not path.exists():
-        return "No comparison of this device with the model in the present data."
-    found = json.loads(path.read_text(encoding="utf-8"))
-    rows = [row for row in found["measured"] if "percent" in row]
+def cpu_kinds() -> str:
+    """The same on a CPU."""
+    rows = {row["operands"]: row for row in read("kinds")["cpu"] if row["N"] == 1024}
     lines = [
-        [found["labels"][row["method"]], str(row["N"]), str(row["products"]), f"{row['rate'] / 1e12:.0f}",
-         f"{row['model compute ms']:.3f}", f"{row['compute ms']:.3f}", f"{row['percent']:+.1f} %"]
-        for row in rows
+        [kind, *(f"{rows[kind][f'{name} ms']:.0f}" for name in ("native", "scaled", "standard", "correct"))]
+        for kind in SHOWN
+        if kind not in ("banded x banded", "eigenvectors: (Q W) Q^T")
+    ]
+    return _table(
+        ["operands, ms at N = 1024", "np.matmul", '`"scaled"`, 57 bits', '`"standard"`', '`"correct"`'], lines
+    )
+
+
+def shapes() -> str:
+    """Small, thin and stacked products."""
+    lines = [
+        [row["m × k × n"], _three(row["native us"]), _three(row["scaled us"]),
+         f"{row['native us'] / row['scaled us']:.2f}"]
+        for row in read("h200_products")["shapes"]
     ]  # fmt: skip
-    head = ["compute stage", "N", "products", "R, TOPS", "model, ms", "measured, ms", "over the model"]
-    return f"{_machine(found['machine'])}\n\n{_table(head, lines)}\n\n![Predicted and measured](../figures/h200/model.svg)"
+    return _table(["m × k × n, µs", "native", "ozfp4", "relative speed"], lines)
+
+
+def other_products() -> str:
+    """Complex, integer, Gram and prepared products."""
+    lines = [
+        [row["product"], str(row["N"]), _three(row["ms"]), row["compared with"]]
+        for row in read("h200_products")["products"]
+    ]
+    return _table(["product", "N", "ms", "compared with"], lines)
+
+
+def modelled() -> str:
+    """TFLOPS on GPUs that nothing was measured on."""
+    rows = read("modelled")["rows"]
+    sizes = sorted({row["N"] for row in rows})
+    lines = []
+    for device in dict.fromkeys(row["device"] for row in rows):
+        own = {row["N"]: row for row in rows if row["device"] == device}
+        last = own[max(own)]
+        lines.append(
+            [
+                device,
+                last["unit"],
+                str(last["products"]),
+                *(_three(own[n]["TFLOPS"]) for n in sizes),
+                f"{last['native']:g}",
+            ]
+        )
+    return _table(
+        ["modelled TFLOPS, N =", "units", "products", *map(str, sizes), "native FP64, nominal"], lines
+    )
+
+
+# ---- CPUs --------------------------------------------------------------------------------------------------
+
+
+def cpu_machines() -> str:
+    """A list of the machines."""
+    lines = []
+    for machine in read("cpu")["machines"]:
+        parts = [f"{machine['threads']} threads"]
+        parts += [f"NumPy {machine['numpy']}"] if machine["numpy"] else []
+        parts += [f"commit {machine['commit']}"] if machine["commit"] else []
+        lines.append(f"- **{machine['unit']}**: {machine['cpu']}; {', '.join([*parts, machine['date']])}.")
+    return "\n".join(lines)
+
+
+def cpu_squares() -> str:
+    """Milliseconds of np.matmul and ozfp4 by CPU and size."""
+    lines = []
+    for row in read("cpu")["squares"]:
+        times = [row.get(f"{name} ms") for name in ("native", "scaled", "standard", "correct")]
+        scaled = times[1] if times[1] is not None else row["x native"] * row["native ms"]
+        lines.append(
+            [row["unit"], str(row["N"]), _three(times[0]), _three(scaled), _three(times[2]), _three(times[3]),
+             _times(1 / row["x native"])]
+        )  # fmt: skip
+    head = ["ms", "N", "np.matmul", '`"scaled"`', '`"standard"`', '`"correct"`', 'relative speed, `"scaled"`']
+    return _table(head, lines)
+
+
+def cpu_sentence() -> str:
+    """Relative speed at N = 2048 and 4096 in words."""
+    parts = []
+    for machine in read("cpu")["machines"]:
+        rows = [row for row in read("cpu")["squares"] if row["unit"] == machine["unit"]]
+        least, most = sorted(1 / row["x native"] for row in rows if row["N"] in (2048, 4096))
+        parts.append(f"{_times(least)} to {_times(most)} with {machine['unit']}")
+    return f'Speed relative to `np.matmul` at N = 2048 to 4096, `"scaled"`: {", ".join(parts)}.'
+
+
+def cpu_overview() -> str:
+    """Relative speed of "scaled" by CPU."""
+    sizes = (1024, 2048, 4096, 8192)
+    rows = read("cpu")["squares"]
+    lines = []
+    for machine in read("cpu")["machines"]:
+        own = {row["N"]: 1 / row["x native"] for row in rows if row["unit"] == machine["unit"]}
+        lines.append([machine["unit"], *(_times(own[n]) if n in own else "-" for n in sizes)])
+    return _table(["CPU, speed relative to np.matmul, N =", *map(str, sizes)], lines)
+
+
+def cpu_small() -> str:
+    """Microseconds of small products."""
+    lines = [
+        [
+            row["unit"],
+            str(row["N"]),
+            *(_three(row[f"{name} us"]) for name in ("native", "scaled", "standard", "correct")),
+        ]
+        for row in read("cpu")["small"]
+        if row["N"] in (16, 64, 256)
+    ]
+    return _table(["µs", "N", "np.matmul", '`"scaled"`', '`"standard"`', '`"correct"`'], lines)
+
+
+def cpu_integers() -> str:
+    """Milliseconds of integer products."""
+    lines = [
+        [row["operands"], f"{row['ozfp4 ms']:g}", f"{row['NumPy ms']:g}", str(row["NumPy / ozfp4"])]
+        for row in read("cpu")["integers"]
+    ]
+    return _table(["operands, N = 1024", "ozfp4, ms", "np.matmul, ms", "relative speed"], lines)
+
+
+# ---- Several GPUs ------------------------------------------------------------------------------------------
 
 
 def case(row: Row) -> str:
@@ -318,10 +466,8 @@ def case(row: Row) -> str:
     return words if row["method"] == "auto" else f"{words}, {row['method']}"
 
 
-def scaling_sentence(_: Results) -> str:
-    """The largest strong scaling of all ranks, B cut, in words."""
-    if not SCALING.exists():
-        return f"{NOT_MEASURED} What stands below is modelled."
+def scaling_sentence() -> str:
+    """The largest strong scaling of all ranks, in words."""
     found = load(SCALING)
     rows = [
         r for r in found["rows"] if r["kind"] == "strong" and "speed-up" in r and r["ranks"] == found["ranks"]
@@ -333,178 +479,127 @@ def scaling_sentence(_: Results) -> str:
     return (
         f"{found['ranks']} × {found['device']}, N = {n}: **{best['TFLOPS']:.0f} TFLOPS**, "
         f"{best['speed-up']:.2f} times one ({case(best)}); the slowest layout {min(row['speed-up'] for row in here):.2f} times. "
-        f"All bits are those of one GPU: {'yes' if is_equal else '**no**'}. "
-        f"Commit {found.get('commit') or 'unknown'}, {found['date']}."
+        f"All bits are those of one GPU: {'yes' if is_equal else '**no**'}. {_measured(found)}."
     )
 
 
-def scaling_links(_: Results) -> str:
-    """What a rank receives in collectives."""
-    if not SCALING.exists():
-        return NOT_MEASURED
-    found = load(SCALING)
-    names = ("all-gather GB/s", "all-to-all GB/s", "start us", "memory GB/s")
-    lines = [
-        [str(row["ranks"]), *(f"{row[name]:.1f}" for name in names)]
-        for row in found["rows"]
-        if row["kind"] == "links"
-    ]
-    return f"{_machine(found)}\n\n{_table(['GPUs', *names], lines).replace('start us', 'start, µs')}"
+def scaling_products() -> str:
+    """Measured products over ranks, and the model's time."""
+    rows, lines = load(SCALING)["rows"], []
+    n = max(row["N"] for row in rows)
+    for row in rows:
+        if "model ms" in row and row["kind"] == "strong" and row["N"] == n:
+            lines.append(
+                [case(row), f"{row['ms']:.1f}", f"{row['speed-up']:.2f}", f"{row['received GB']:.2f}",
+                 f"{row['percent']:+.1f} %"]
+            )  # fmt: skip
+    return _table([f"layout, N = {n}", "ms", "times one GPU", "received, GB", "over the model"], lines)
 
 
-def scaling_products(_: Results) -> str:
-    """Measured products over ranks beside the model, what was skipped and why, and the figure."""
-    if not SCALING.exists():
-        return NOT_MEASURED
-    found, lines = load(SCALING), []
-    for row in found["rows"]:
-        if "ms" not in row:
-            continue
-        line = [row["kind"], case(row) if row["kind"] != "one" else "", str(row["N"]), str(row["ranks"])]
-        line += [f"{row['ms']:.3f}", f"{row['TFLOPS']:.1f}"]
-        line += [f"{row['speed-up']:.2f}" if "speed-up" in row else "-"]
-        line += [f"{100 * row['efficiency']:.0f} %" if "efficiency" in row else "-"]
-        if "model ms" in row:
-            line += [f"{row['received GB']:.2f}", f"{row['model ms']:.3f}", f"{row['percent']:+.1f} %"]
-            line += [f"{100 * row['hidden']:.0f} %" if row["moving ms"] else "-"]
-        lines.append([*line, *["-"] * (12 - len(line))])
-    head = [
-        "scaling",
-        "layout",
-        "N",
-        "GPUs",
-        "ms",
-        "TFLOPS",
-        "times one",
-        "of a GPU alone",
-        "received, GB",
-        "model, ms",
-    ]
-    table = _table([*head, "over the model", "hidden, modelled"], lines)
-    reasons = [
-        f"Not measured: {row['kind']}, {case(row)}, N = {row['N']}, {row['ranks']} GPUs: {_first_sentences(row['skipped'])}"
-        for row in found["rows"]
-        if "skipped" in row
-    ]
-    drawn = ["![Measured scaling and the model](../figures/scaling.svg)"]
-    return "\n\n".join(
-        [_machine(found), table, *reasons, *(drawn if (FIGURES.parent / "scaling.svg").exists() else [])]
-    )
-
-
-def _first_sentences(text: str) -> str:
-    """Two: what torch says behind them is advice.
-
-    >>> _first_sentences("CUDA out of memory. Tried to allocate 66.43 GiB. GPU 0 has less.")
-    'CUDA out of memory. Tried to allocate 66.43 GiB.'
-    """
-    return " ".join(re.split(r"(?<=\.) ", text)[:2])
-
-
-def scaling_paper(_: Results) -> str:
+def scaling_paper() -> str:
     """What is modelled of 8, 64 and 512 GPUs."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from cluster import projections
-
-    times, shares = ("moving ms", "encode ms", "products ms"), ("efficiency", "hidden efficiency")
-    sizes = ("links bound up to", "nine tenths from", "hidden nine tenths from")
     lines = [
-        [row["GPU"], str(row["ranks"]), row["mesh"], row["waits for"], *(f"{row[name]:.3g}" for name in times),
-         *(f"{100 * row[name]:.0f} %" for name in shares), *(_rounded(row[name]) for name in sizes)]
-        for row in projections.rows()
+        [str(row["ranks"]), row["mesh"], row["waits for"],
+         f"{100 * row['efficiency']:.0f} to {100 * row['hidden efficiency']:.0f} %", _rounded(row["links bound up to"])]
+        for row in read("modelled")["clusters"]
+        if row["GPU"] == "H200"
     ]  # fmt: skip
-    head = [
-        "modelled",
-        "GPUs",
-        "mesh",
-        "gathers wait for",
-        "moving, ms",
-        "encode, ms",
-        "products, ms",
-        "of a GPU alone",
-    ]
-    more = ["if hidden", "links bound up to N", "nine tenths from N", "if hidden"]
-    return _table([*head, *more], lines)
+    head = ["H200, modelled: GPUs", "mesh", "bound by", "speed of a GPU alone", "links bound up to N"]
+    return _table(head, lines)
 
 
 def _rounded(n: int) -> str:
     return f"{float(f'{n:.2g}'):,.0f}".replace(",", " ") if n else "-"
 
 
-def _times(x: float) -> str:
-    return f"{x:.2f}" if x < 1 else f"{x:.1f}"
+# ---- Other libraries ---------------------------------------------------------------------------------------
 
 
-def cpu_sentence(_: Results) -> str:
-    """What products of a few thousand take on CPUs, in times of np.matmul's."""
-    parts = []
-    for row in read(CPU)["rows"]:
-        least, most = sorted(row[n] for n in ("2048", "4096"))
-        parts.append(f"{_times(least)} to {_times(most)} {row['unit']}")
-    first, middle, last = parts
-    return (
-        f"On a CPU a float64 product of N = 2048 to 4096 takes, in times of NumPy's, {first}, {middle}, and {last}; "
-        "most smaller ones take 2 to 8 times as long."
-    )
+def peers_speed() -> str:
+    """TFLOPS of other libraries on one card, cuBLAS's on another."""
+    sizes, peers, cublas = (1024, 2048, 4096, 8192, 16384), read("peers"), read("cublas")
+    lines = []
+    for row in peers["TFLOPS"]:
+        label = f"{row['method']} ({row['commit']})" if "commit" in row else row["method"]
+        lines.append(["1", label, *(_number(row[str(n)]) for n in sizes)])
+    values = {
+        kind: {row["N"]: row[kind] for row in cublas["rows"]} for kind in ("native", "55 bits", "dynamic")
+    }
+    labels = {"native": "native FP64 (cuBLAS DGEMM)"} | {
+        kind: f"cuBLAS {cublas['cuBLAS']}, {kind}" for kind in ("55 bits", "dynamic")
+    }
+    lines += [["2", labels[kind], *(_number(values[kind][n]) for n in sizes)] for kind in values]
+    return _table(["card", "TFLOPS, N =", *map(str, sizes)], lines)
 
 
-def cpu_table(_: Results) -> str:
-    """Times np.matmul, by CPU and size."""
-    sizes = ("1024", "2048", "4096", "8192")
-    lines = [
-        [f"{row['unit']}: {row['cpu']}; {row['at']}", *(_times(row[n]) if n in row else "-" for n in sizes)]
-        for row in read(CPU)["rows"]
-    ]
-    return _table(["times np.matmul, scaled", *sizes], lines)
+def _bits(path: str, methods: dict[str, str], spreads: Iterable[int]) -> list[list[str]]:
+    found = json.loads((FIGURES / path / "accuracy.json").read_text(encoding="utf-8"))["rows"]
+    cells = {(row["method"], row["phi"]): row["bits"] for row in found}
+    return [[label, *(f"{cells[name, phi]:.1f}" for phi in spreads)] for name, label in methods.items()]
 
 
-CAPTIONS = {
-    "speed": "Whole calls",
-    "stages": "Share of the stages",
-    "breakdown": "What each optimisation brings",
-    "accuracy": "Effective bits against the spread of exponents",
-}
+def peers_bits() -> str:
+    """Effective bits by the spread of exponents: ozfp4's on a CPU, as on every device, others' on an H200."""
+    spreads = (0, 4, 8, 16, 32)
+    ours = {
+        "correct": 'ozfp4 `"correct"`',
+        "standard": 'ozfp4 `"standard"`',
+        "II-int8-least": 'ozfp4 `"scaled"`',
+    }
+    others = {
+        "torch-cuda": "native FP64 (cuBLAS 13.1)",
+        "cublas-55": "cuBLAS 13.1 emulation, 55 bits",
+        "cublas-dynamic": "cuBLAS 13.1 emulation, dynamic",
+    }
+    lines = [*_bits("cpu", ours, spreads), *_bits("h200", others, spreads)]
+    lines += [[row["method"], *(_number(row[str(phi)]) for phi in spreads)] for row in read("peers")["bits"]]
+    return _table(["effective bits, φ =", *map(str, spreads)], lines)
 
 
-def figures(results: Results) -> str:
-    """The figures that tools/device_figures.py drew, the model's left out."""
-    drawn = [name for name in CAPTIONS if (FIGURES / f"{name}.svg").exists()]
-    return "\n\n".join(f"![{CAPTIONS[name]}, {results['device']}](../figures/h200/{name}.svg)" for name in drawn)
-
-
-BLOCKS: dict[str, Callable[[Results], str]] = {
+BLOCKS: dict[str, Callable[[], str]] = {
+    "hardware-table": hardware,
     "gpu-sentence": sentence,
-    "gpu-table": whole_calls,
-    "gpu-stages": compute_stage,
-    "gpu-milliseconds": milliseconds,
-    "gpu-modes": modes,
-    "gpu-model": predicted,
-    "gpu-figures": figures,
+    "gpu-overview": overview,
+    "gpu-table": whole_products,
+    "gpu-stages": stages,
+    "gpu-kinds": gpu_kinds,
+    "gpu-shapes": shapes,
+    "gpu-products": other_products,
+    "gpu-modelled": modelled,
+    "cpu-machines": cpu_machines,
+    "cpu-sentence": cpu_sentence,
+    "cpu-table": cpu_squares,
+    "cpu-small": cpu_small,
+    "cpu-kinds": cpu_kinds,
+    "cpu-integers": cpu_integers,
     "scaling-sentence": scaling_sentence,
-    "scaling-links": scaling_links,
     "scaling-products": scaling_products,
     "scaling-paper": scaling_paper,
-    "cpu-sentence": cpu_sentence,
-    "cpu-table": cpu_table,
+    "peers-speed": peers_speed,
+    "peers-bits": peers_bits,
 }
 
 
 # ---- Pages -------------------------------------------------------------------------------------------------
 
 
-def rewrite(text: str, results: Results) -> str:
-    """The page with every table that it has markers for; ValueError for a marker that is not closed."""
+def rewrite(text: str) -> str:
+    """The page with every table that it has markers for; ValueError for a marker that is unknown or not closed."""
+    for name in re.findall(r"<!-- (?:gpu|cpu|hardware|scaling|peers)-[\w-]+ -->", text):
+        if name[5:-4] not in BLOCKS:
+            raise ValueError(f"{name} is no table; there are {', '.join(BLOCKS)}")
     for name, block in BLOCKS.items():
         start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
         if text.count(start) != text.count(end):
             raise ValueError(f"{start} and {end} do not pair")
-        body = block(results)
-        text = re.sub(
-            f"{re.escape(start)}.*?{re.escape(end)}",
-            lambda _, s=start, b=body, e=end: f"{s}\n\n{b}\n\n{e}",  # type: ignore[misc]
-            text,
-            flags=re.DOTALL,
-        )
+        if start in text:
+            body = block()
+            text = re.sub(
+                f"{re.escape(start)}.*?{re.escape(end)}",
+                lambda _, s=start, b=body, e=end: f"{s}\n\n{b}\n\n{e}",  # type: ignore[misc]
+                text,
+                flags=re.DOTALL,
+            )
     return text
 
 
@@ -513,6 +608,7 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--take", type=Path, metavar="FILE", help="measurements to take over")
+    parser.add_argument("--model", action="store_true", help="write docs/data/modelled.json first")
     parser.add_argument("--check", action="store_true", help="compare only")
     options = parser.parse_args(arguments)
     try:
@@ -520,15 +616,16 @@ def main(arguments: list[str] | None = None) -> int:
             taken = load(options.take)
             check_commit(options.take, taken, known=True)
             save(taken, _place(taken))
-        results = load(DATA)
-        fresh = {path: rewrite(path.read_text(encoding="utf-8"), results) for path in PAGES if path.exists()}
+        if options.model:
+            save(model(), MODELLED)
+        fresh = {path: rewrite(path.read_text(encoding="utf-8")) for path in PAGES if path.exists()}
     except (OSError, ValueError) as error:
         print(f"device_tables: {error}", file=sys.stderr)
         return 2
     stale = [path for path, text in fresh.items() if path.read_text(encoding="utf-8") != text]
     for path in stale:
         if options.check:
-            print(f"{path.relative_to(ROOT)} disagrees with {DATA.relative_to(ROOT)}", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} disagrees with {FOLDER.relative_to(ROOT)}", file=sys.stderr)
         else:
             path.write_text(fresh[path], encoding="utf-8")
             print(f"wrote {path.relative_to(ROOT)}")

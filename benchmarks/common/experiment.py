@@ -196,7 +196,7 @@ def write_results(
     figures: Figures | None = None,
 ) -> None:
     """Files of the output folder, if there is one: `name`.json with the machine and the tables, `name`.csv with the rows, and
-    SVG and PNG of the named figures that `figures` makes of what stands in the first one."""
+    an SVG of each of the named figures that `figures` makes of what stands in the first one."""
     folder: Path | None = options.output
     if folder is None or not rows:
         return
@@ -205,7 +205,7 @@ def write_results(
     print(f"wrote {folder / f'{name}.json'}, {folder / f'{name}.csv'}")
     if figures is not None and not options.no_figures:
         for figure_name, figure in figures({"machine": machine, **tables}):
-            print(f"wrote {', '.join(map(str, style.save(figure, folder, figure_name)))}")
+            print(f"wrote {style.save(figure, folder, figure_name)}")
 
 
 def write_json(path: Path, machine: dict[str, Any], tables: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[st
         label = labels[names[0]]
         if len(names) > 1:
             ways = all(labels[name].startswith("ozfp4 ") for name in names)
-            same = f"ozfp4, 53 bits a row, {len(names)} ways, same bits"
+            same = f'ozfp4, "scaled", {len(names)} ways'
             label = same if ways else _joined([labels[name] for name in names])
         curves.append((label, [(phi, bits) for phi, (bits, _) in sorted(by_method[names[0]].items())]))
     return curves
@@ -48,60 +48,54 @@ def effective_bits(results: dict[str, Any]) -> Any:
     """The sweep over phi; methods with equal bits share a curve."""
     settings = results["settings"]
     with style.styled() as plt:
-        figure, axes = plt.subplots(figsize=(7.2, 4.3))
+        figure, axes = plt.subplots(figsize=(style.WIDTH, 4.4))
         for index, (label, points) in enumerate(_curves(results["rows"], results["labels"])):
             x, y = zip(*points, strict=True)
-            axes.plot(x, y, label=label, **style.look(index))
+            axes.plot(x, y, label=label, **style.of_method(label, index))
         if settings["k"] == 8192:
             ring = {"ms": 13, "mfc": "none", "mec": style.RED, "mew": 1.6}
-            axes.plot(list(PAPER), list(PAPER.values()), "o", label="the paper's text", **ring)
+            axes.plot(list(PAPER), list(PAPER.values()), "o", label="values in the paper", **ring)
         axes.axhline(53, color=style.BLACK, lw=1, ls=":")
-        axes.annotate("2⁻⁵³", (1, 53), (4, 0), textcoords="offset points", va="center", fontsize=9,
+        axes.annotate("2⁻⁵³", (1, 53), (4, 0), textcoords="offset points", va="center", fontsize=10,
                       xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
         axes.set(xlabel="spread of the exponents φ", ylabel="effective bits of the worst entry")
-        axes.set_title(
-            f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked"
+        figure.legend(loc="outside upper left", ncols=2, fontsize=10)
+        style.note(
+            figure,
+            f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked; "
+            + (results.get("note") or sentence(results["machine"])),
         )
-        figure.legend(loc="outside upper left", ncols=2)
-        style.note(figure, sentence(results["machine"]))
     return figure
 
 
 def graded_errors(results: dict[str, Any]) -> Any:
-    """Test 2b of Demmel and others: quotients of criteria A and B against the range of exponents."""
+    """Test 2b of Demmel and others: the largest error over what each grade allows, against the range of exponents."""
     by_method: dict[str, list[dict[str, Any]]] = {}
     for row in results["graded"]:
         by_method.setdefault(row["method"], []).append(row)
-    curves: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    curves: dict[tuple[tuple[float, float], ...], str] = {}
     for name, rows in by_method.items():
-        curves.setdefault(tuple((row["a"], row["b"]) for row in rows), []).append(name)
+        curves.setdefault(tuple((row["a"], row["b"]) for row in rows), name)
     with style.styled() as plt:
-        figure, axes = plt.subplots(figsize=(7.2, 4.0))
-        for index, names in enumerate(curves.values()):
-            rows = by_method[names[0]]
-            x = [max(row["exponent"], 0.5) for row in rows]
-            ways = all(results["labels"][name].startswith("ozfp4 ") for name in names)
-            label = (
-                f"ozfp4, 53 bits a row, {len(names)} ways"
-                if ways
-                else " = ".join(results["labels"][n] for n in names)
+        figure, panels = plt.subplots(1, 2, figsize=(style.WIDTH, 3.8), sharey=True)
+        for axes, criterion in zip(panels, "ab", strict=True):
+            for index, name in enumerate(curves.values()):
+                rows, label = by_method[name], results["labels"][name]
+                x = [max(row["exponent"], 0.5) for row in rows]
+                axes.plot(x, [row[criterion] for row in rows], label=label, **style.of_method(label, index))
+            axes.axhline(1, color=style.BLACK, lw=1.2)
+            ticks = sorted({row["exponent"] for rows in by_method.values() for row in rows})[::3]
+            axes.set(
+                xscale="log",
+                yscale="log",
+                title=f"over grade {criterion.upper()}",
+                xlabel="e: rows range over 2^±e",
             )
-            axes.plot(x, [row["a"] for row in rows], label=f"{label}, criterion A", **style.look(index))
-            hollow = {**style.look(index), "mfc": "white", "ls": "--", "lw": 1.2}
-            axes.plot(x, [row["b"] for row in rows], label=f"{label}, criterion B", **hollow)
-        axes.axhline(1, color=style.BLACK, lw=1.2)
-        axes.annotate("allowed: n u", (1, 1), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
-                      ha="right", fontsize=9)  # fmt: skip
-        axes.set(
-            xscale="log",
-            yscale="log",
-            xlabel="e: entries of a row range over 2^±e",
-            ylabel="largest error / (n u · measure)",
+            axes.set_xticks([max(t, 0.5) for t in ticks], [str(t) for t in ticks])
+            axes.minorticks_off()
+        panels[0].set_ylabel("largest error / allowed error")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize=10)
+        style.note(
+            figure, f"graded operands (Demmel and others, test 2b), n = 64; {sentence(results['machine'])}"
         )
-        ticks = sorted({row["exponent"] for rows in by_method.values() for row in rows})
-        axes.set_xticks([max(t, 0.5) for t in ticks], [str(t) for t in ticks])
-        axes.minorticks_off()
-        axes.set_title("Graded operands (Demmel and others, test 2b), n = 64")
-        axes.legend(fontsize=8, loc="upper left")
-        style.note(figure, sentence(results["machine"]))
     return figure

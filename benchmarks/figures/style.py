@@ -1,7 +1,7 @@
-"""One style for all figures: legible in print, to colour-blind readers, and on a dark page.
+"""One style for all figures: legible in print, at 400 pixels, to colour-blind readers, and on a dark page.
 
-Figures carry their own white ground, so a dark page shows them as a card. Colours are Okabe and Ito's; every series has
-a marker or hatch of its own as well, so nothing hangs on colour alone.
+Figures carry their own white ground, so a dark page shows them as a card. Colours are Okabe and Ito's; a method has one colour
+in all figures, and every series a marker of its own as well, so nothing hangs on colour alone.
 """
 
 from __future__ import annotations
@@ -41,8 +41,19 @@ RC: Any = {
 }
 
 
-HATCHES = ("....", "////", None, "xxxx")
+WIDTH = 5.2  # inches of a figure of a page: text of 11 points is as large as a page's where the figure has 400 pixels
 STAGE_COLOURS = (SKY, ORANGE, BLUE, GREEN)
+# The first that a label contains; other series take what is left.
+METHODS = {
+    '"standard"': (BLUE, "o"),
+    '"correct"': (GREEN, "D"),
+    '"scaled"': (SKY, "s"),
+    "cuBLAS 13.10": (RED, "^"),
+    "dynamic": (PURPLE, "P"),
+    "55 bits": (ORANGE, "v"),
+    "FP64": (BLACK, "X"),
+    "NumPy": (GREY, "*"),
+}
 
 
 def look(index: int) -> dict[str, Any]:
@@ -51,14 +62,20 @@ def look(index: int) -> dict[str, Any]:
     return {"color": CYCLE[index % 8], "marker": MARKERS[index % 8], **more}
 
 
+def of_method(label: str, index: int) -> dict[str, Any]:
+    """Colour and marker of a method of METHODS, else of the series `index`."""
+    for name, (colour, marker) in METHODS.items():
+        if name in label:
+            return {"color": colour, "marker": marker}
+    return look(index)
+
+
 def stack(axes: Any, y: float, widths: dict[str, float], height: float) -> float:
     """A bar of the stages, named for the legend; where it ends."""
     left = 0.0
-    for (name, width), colour, hatch in zip(widths.items(), STAGE_COLOURS, HATCHES, strict=True):
+    for (name, width), colour in zip(widths.items(), STAGE_COLOURS, strict=True):
         label = name if y == 0 else None
-        axes.barh(
-            y, width, height, left=left, color=colour, hatch=hatch, edgecolor="white", lw=0.4, label=label
-        )
+        axes.barh(y, width, height, left=left, color=colour, edgecolor="white", lw=0.4, label=label)
         left += width
     return left
 
@@ -84,15 +101,13 @@ def note(figure: Any, text: str) -> None:
     figure.supxlabel(wrapped, fontsize=8.5, color="#444444", x=0.01, ha="left")
 
 
-def save(figure: Any, folder: Path, name: str) -> list[Path]:
-    """Write `name`.svg and `name`.png and close the figure; returns the two paths."""
-    paths = [folder / f"{name}.svg", folder / f"{name}.png"]
+def save(figure: Any, folder: Path, name: str) -> Path:
+    """Write `name`.svg and close the figure; returns its path."""
+    path = folder / f"{name}.svg"
     with styled() as pyplot:
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            figure.savefig(path, metadata=metadata)
+        figure.savefig(path, metadata={"Date": None})
         pyplot.close(figure)
     # matplotlib leaves blanks at the ends of lines, which every later diff would show.
-    svg = paths[0].read_text(encoding="utf-8")
-    paths[0].write_text("".join(f"{line.rstrip()}\n" for line in svg.splitlines()), encoding="utf-8")
-    return paths
+    svg = path.read_text(encoding="utf-8")
+    path.write_text("".join(f"{line.rstrip()}\n" for line in svg.splitlines()), encoding="utf-8")
+    return path
