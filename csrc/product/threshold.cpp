@@ -18,7 +18,7 @@ struct Thresholds {
   std::int64_t of[4] = {kNeverFaster, kNeverFaster, kNeverFaster, kNeverFaster};  // by kTypes
 };
 
-// With AMX 0.85 of the time of NumPy's product at 2048^3 of float64 (docs/performance/gpu.md).
+// With AMX 0.85 of the time of NumPy's product at 2048^3 of float64 (docs/performance/cpu.md).
 constexpr Thresholds kAmx{{kNeverFaster, 2048, kNeverFaster, kNeverFaster}};
 
 struct Gpu {

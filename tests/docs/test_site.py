@@ -71,7 +71,26 @@ def test_every_page_is_in_the_navigation() -> None:
     assert "- notebooks/*.ipynb\n" in navigation
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not (ROOT / "docs" / "figures").is_dir(), reason="a source distribution holds no figures")
+NEEDS_FIGURES = pytest.mark.skipif(
+    not (ROOT / "docs" / "figures").is_dir(), reason="a source distribution holds no figures"
+)
+
+
+@NEEDS_FIGURES
 def test_pages_agree_with_the_data() -> None:
     assert runpy.run_path(str(ROOT / "tools" / "device_tables.py"))["main"](["--check"]) == 0
+
+
+def test_what_is_modelled_is_what_the_model_gives() -> None:
+    tables = runpy.run_path(str(ROOT / "tools" / "device_tables.py"))
+    assert tables["model"]() == tables["read"]("modelled")
+
+
+@NEEDS_FIGURES
+def test_every_figure_is_on_a_page() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    drawn = [
+        path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs" / "figures").rglob("*.svg")
+    ]
+    assert [name for name in drawn if f"{name})" not in text] == []
