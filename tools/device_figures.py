@@ -1,10 +1,11 @@
-"""Draw the figures of README.md and docs from the data in docs/data and beside the figures.
+"""Draw the figures of README.md and docs from docs/data, and from the data in their own folders.
 
     python tools/device_figures.py
 
-docs/figures/devices: speed relative to native FP64 by hardware; h200/speed and h200/stages: whole products and their stages;
-h200/breakdown: what each optimisation brings, of h200/breakdown.json, which benchmarks/breakdown.py wrote there with
---no-figures; cpu/accuracy and cpu/grades: of cpu/accuracy.json and h200/accuracy.json, which benchmarks/accuracy.py wrote.
+- devices: speed relative to native FP64 by hardware
+- h200/speed, h200/stages: whole products and their stages
+- h200/breakdown: gains of the optimisations, from h200/breakdown.json of benchmarks/breakdown.py --no-figures
+- cpu/accuracy, cpu/grades: from cpu/accuracy.json and h200/accuracy.json of benchmarks/accuracy.py
 
 Needs matplotlib and ozfp4 (installed, or PYTHONPATH=src). tools/device_tables.py writes the tables of the same data.
 """

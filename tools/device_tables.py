@@ -68,7 +68,7 @@ def read(name: str) -> Results:
 
 
 def check_commit(source: Path, about: dict[str, Any], *, known: bool) -> None:
-    """ValueError for measurements that nobody can repeat: of a tree with changes; with `known` also of no known commit."""
+    """ValueError for measurements that cannot be repeated: of a tree with changes; with `known` also of no known commit."""
     commit = about.get("commit")
     if commit is None and known:
         raise ValueError(f"{source}: it names no commit: measure from a checkout, PYTHONPATH=src")
@@ -97,7 +97,7 @@ def save(results: Results, path: Path) -> None:
 
 
 def model() -> Results:
-    """What the model gives: products by the backend that is fastest there, and groups of GPUs."""
+    """Modelled speeds: products by the backend that is fastest on a GPU, and groups of GPUs."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from cluster import projections
     from common import device_rates, paper_model
@@ -311,7 +311,7 @@ def stages() -> str:
     return _table([f"ms, {head[0]} =", *head[1:]], lines)
 
 
-# Of the kinds of operands those that stand for others.
+# The kinds of operands that a page shows.
 SHOWN = (
     "normal", "covariance x covariance", "eigenvectors: (Q W) Q^T", "X^T X, features in unlike units", "sparse x sparse",
     "banded x banded", "lognormal(8), signed", "integers up to 100",
@@ -319,7 +319,7 @@ SHOWN = (
 
 
 def gpu_kinds() -> str:
-    """What each accuracy costs by operands, on a GPU."""
+    """Milliseconds of each accuracy by operands, on a GPU."""
     rows = {row["operands"]: row for row in read("kinds")["gpu"] if row["N"] == 4096}
     lines = [
         [kind, *(f"{rows[kind][f'{name} ms']:.2f}" for name in ("native", "scaled", "standard")),
@@ -404,7 +404,7 @@ def cpu_squares() -> str:
     lines = []
     for row in read("cpu")["squares"]:
         times = [row.get(f"{name} ms") for name in ("native", "scaled", "standard", "correct")]
-        scaled = times[1] if times[1] is not None else row["x native"] * row["native ms"]
+        scaled = times[1] if times[1] is not None else float(f"{row['x native'] * row['native ms']:.3g}")
         lines.append(
             [row["unit"], str(row["N"]), _three(times[0]), _three(scaled), _three(times[2]), _three(times[3]),
              _times(1 / row["x native"])]
@@ -497,7 +497,7 @@ def scaling_products() -> str:
 
 
 def scaling_paper() -> str:
-    """What is modelled of 8, 64 and 512 GPUs."""
+    """Modelled speed of 8, 64 and 512 GPUs."""
     lines = [
         [str(row["ranks"]), row["mesh"], row["waits for"],
          f"{100 * row['efficiency']:.0f} to {100 * row['hidden efficiency']:.0f} %", _rounded(row["links bound up to"])]

@@ -1,4 +1,4 @@
-"""What each optimisation brings: the time of the stages, step by step."""
+"""Gains of the optimisations: the time of the stages, step by step."""
 
 from __future__ import annotations
 

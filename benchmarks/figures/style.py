@@ -1,7 +1,7 @@
 """One style for all figures: legible in print, at 400 pixels, to colour-blind readers, and on a dark page.
 
-Figures carry their own white ground, so a dark page shows them as a card. Colours are Okabe and Ito's; a method has one colour
-in all figures, and every series a marker of its own as well, so nothing hangs on colour alone.
+Figures carry their own white ground, so a dark page shows them as a card. Colours are Okabe and Ito's. A method has one colour
+in all figures, and every series has its own marker, so that nothing depends on colour alone.
 """
 
 from __future__ import annotations
