@@ -1,4 +1,4 @@
-"""Options of a product beside its operands: names, types, defaults and checks, in this one place.
+"""Options of a product: names, types, defaults and checks, in this one place.
 
 Functions take ``**options`` of one of the dictionaries below (PEP 692), and :meth:`Options.of` makes the checked value of them.
 """
@@ -45,7 +45,8 @@ def current_accuracy() -> str:
 
 class Options(NamedTuple):
     """The checked options of a product, of those that were passed. `dtype` is one that
-    :func:`ozfp4._request.integers.result_dtype` checks beside the operands; `progress`: what the product reports to."""
+    :func:`ozfp4._request.integers.result_dtype` checks together with the operands; `progress`: the function that the
+    product reports to."""
 
     scheme: str = "II"
     backend: str = "auto"
@@ -201,8 +202,8 @@ def check_name(argument: str, name: object, allowed: Collection[str] | None = No
 
 
 def check_accuracy(accuracy: object, bits: object = None) -> str:
-    """The name of an accuracy, the current default for None; ValueError for an unknown one, or for `bits` beside one that gives
-    every line its own."""
+    """The name of an accuracy, the current default for None; ValueError for an unknown one, or for `bits` with one that
+    gives every line its own."""
     accuracy = current_accuracy() if accuracy is None else accuracy
     check_name("accuracy", accuracy)
     if bits is not None and accuracy != "scaled":

@@ -1,1 +1,1 @@
-"""What multiplies: the CPU, and CUDA devices. A backend runs the kernel it is told to and asks nobody whom to trust."""
+"""The backends: the CPU, and CUDA devices. A backend runs the given kernel; it does not choose or test one."""

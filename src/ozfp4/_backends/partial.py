@@ -1,5 +1,5 @@
-"""A product of which this process holds a piece of K, on the CPU: the stages before its residues are summed with those of the
-other pieces, and the one behind that. ``_backends.cuda.partial`` has the same methods for a GPU."""
+"""A product of which this process holds a piece of K, on the CPU. It has the stages before the residues of all pieces are
+summed, and the one after. ``_backends.cuda.partial`` has the same methods for a GPU."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Partial:
         self._listed = [np.empty((0, 2), np.int64)]
 
     def facts(self) -> Any:
-        """What the lines of the piece say of themselves: int64 words, (m + n, 6)."""
+        """The facts of the lines of the piece: int64 words, (m + n, 6)."""
         found = [_core.piece_facts(self.a, False), _core.piece_facts(self.b, True)]
         return self.torch.from_numpy(np.concatenate(found))
 
@@ -51,7 +51,7 @@ class Partial:
         self.shared.set_rounded(counts.numpy())
 
     def bytes_of(self, rows: int, columns: int) -> int:
-        """Of the residues of a block."""
+        """Bytes of the residues of a block."""
         return self.shared.groups * rows * columns * self.shared.entry_bytes
 
     def tail(self, part: int) -> int:
@@ -74,8 +74,8 @@ class Partial:
             target.numpy().view(self._dtype).reshape(part.shape)[...] = part
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
-        """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a
-        tensor of the block's shape; the places of what nothing certifies are kept."""
+        """Rounds a block of the result into `out`, a tensor of the block's shape, from the residues of all pieces, one
+        piece behind the other. The places of entries without a certificate are kept."""
         parts = received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype)
         parts = parts.reshape(pieces, self.shared.groups, rows[1], columns[1])
         out = array_of_tensor("out", out.detach())
@@ -91,8 +91,8 @@ class Partial:
 
 
 def settled(piece: Any, facts: Any, rows: int) -> _core.Pieces:
-    """The shared facts of lines of A, so many rows, and of B, from the facts of all pieces; `special_lines` of the piece: places
-    of those that hold NaN or infinity, int64 tensors on the CPU."""
+    """The shared facts of lines of A (that many rows) and of B, from the facts of all pieces. `special_lines` of the piece
+    are the places of lines with NaN or infinity, int64 tensors on the CPU."""
     asked, words = piece.asked, facts.cpu().numpy()
     shared = _core.Pieces(
         piece.plan._core,

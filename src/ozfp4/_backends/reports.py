@@ -44,8 +44,8 @@ def make_report(
 def make_integer_report(
     request: MatmulRequest, plan: Plan | None, outcome: dict[str, Any], overflows: int | None = None
 ) -> Report:
-    """The same of integers; without a plan all was multiplied in words, beside one some of it may have been. `overflows`: entries
-    that the result's dtype does not hold, where the outcome does not say."""
+    """The same for integers. Without a plan all was multiplied in words, with one some of it may have been. `overflows`:
+    entries that the result's dtype does not hold, where the outcome does not say."""
     bits = outcome.get("word_bits", 0)
     about = {
         "products": 0,
@@ -102,7 +102,7 @@ def _on_cuda(
     about: dict[str, Any] = {"exponents": _exponents(request, plan, outcome)}
     if outcome["capacities"] == (0, 0) and about["exponents"] != (0, 0):
         about["capacities"] = plan.bits, plan.bits
-    if kinds == ["complex", "complex"]:  # columns of B are two of the same numbers beside a complex A
+    if kinds == ["complex", "complex"]:  # next to a complex A, columns of B are two of the same numbers
         about["special_columns"] = outcome["special_columns"] // 2
     if asked.accuracy != "scaled":
         results = 1 if beside is None or asked.return_bound else 2
@@ -120,8 +120,7 @@ def _on_cuda(
 def _exponents(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> tuple[int, int]:
     """Least and largest exponent of the lines of the operands; those with nothing finite but zeros have none.
 
-    The shift of these is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand says whether there
-    are such.
+    The shift of these is 0, and so is that of lines with a largest entry of the exponent bits - 1: the operand has this fact.
     """
     torch, top = library.require_torch(), plan.bits - 1
     found = list(outcome["exponents"]) if outcome["has_exponents"] else []
@@ -138,7 +137,8 @@ def _exponents(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> t
 
 
 def _largest_bound(request: MatmulRequest, bound: Any) -> float:
-    """The largest bound of a product's entries, without those whose row or column holds a NaN or an infinity; 0 without any."""
+    """The largest bound of a product's entries, without those that have a NaN or an infinity in their row or column; 0
+    without any."""
     torch, a, b = library.require_torch(), request.a, request.b
     rows, columns = torch.isfinite(a).all(-1), torch.isfinite(b).all(-2 if b.dim() > 1 else -1)
     if a.dim() > 1 and b.dim() > 1:

@@ -67,8 +67,8 @@ def are_paired(request: MatmulRequest) -> bool:
 
 
 def decide_on_cpu(request: MatmulRequest) -> Plan:
-    """The plan of a request. ValueError for an inner dimension that it does not serve exactly, RuntimeError if no kernel that may
-    serve passed its self-test."""
+    """The plan of a request. ValueError for an inner dimension for which it is not exact, RuntimeError if no suitable
+    kernel passed its self-test."""
     asked, shape, bits = request.asked, request.shape, precision(request.single)
     is_paired, has_bound = are_paired(request), asked.return_bound
     return plan_of(asked, _core.choose(asked, shape.m, shape.n, shape.k, bits, is_paired, has_bound)[0])

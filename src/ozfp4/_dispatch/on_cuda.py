@@ -28,7 +28,7 @@ _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
 
 @lru_cache(maxsize=1)
 def connected() -> Any:
-    """The extension, which knows by now the functions of torch that it calls; RuntimeError where there is none."""
+    """The extension, after it has got the functions of torch that it calls; RuntimeError without one."""
     cuda, torch = extension.require_cuda(), library.require_torch()
     dtypes = {t.name: (_CODES[t.kind], 8 * t.itemsize) for t in map(np.dtype, library.TAKEN)}
     cuda.connect(
@@ -133,8 +133,8 @@ class Decision(NamedTuple):
 
 
 def decide(request: MatmulRequest) -> Decision:
-    """ValueError for an extent or an inner dimension that the plan or the device does not take, RuntimeError where no kernel may
-    serve, or one would have to be tested while a CUDA graph is captured."""
+    """ValueError for an extent or an inner dimension beyond the plan or the device. RuntimeError if no kernel is trusted,
+    or if one would have to be tested while a CUDA graph is captured."""
     shape, is_paired = request.shape, are_paired(request)
     check_extents(shape.m, shape.n, shape.k)
     inner = shape.k * (2 if is_paired else 1)
@@ -170,8 +170,8 @@ def core_for(request: MatmulRequest) -> Any:
 def prepare(
     x: Any, side: str, other: str, asked: Options, single: bool, stays: bool
 ) -> tuple[Any, Plan, int, Any]:
-    """An operand as the core keeps it, its plan, bytes that it takes, and the tensor that products read beside it, or None;
-    `stays`: whoever passed `x` keeps it as it is, so that it may be read later. Raises as :func:`decide`."""
+    """An operand in the form of the core, its plan, its bytes, and the tensor that products read in addition, or None.
+    `stays`: the caller keeps `x` as it is, so that it may be read later. Raises as :func:`decide`."""
     check_backend(asked, x.device)
     cuda = ready(x.device)
     is_complex = library.is_complex(x.dtype)

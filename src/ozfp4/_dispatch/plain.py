@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Products(dict[str, Callable[..., Any]]):
-    """A product's module enters it, and is imported where nobody has asked for it yet."""
+    """A product's module enters it, and is imported at the first use."""
 
     def __missing__(self, name: str) -> Callable[..., Any]:
         import_module(f"ozfp4._api.{name}")

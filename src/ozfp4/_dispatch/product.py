@@ -29,9 +29,9 @@ GRAM_COLUMNS = 0  # of a block of a Gram matrix at least; 0: as the device's cor
 def multiply(
     request: MatmulRequest, encloses: bool = False, gram: bool | None = None
 ) -> tuple[Any, Any, Report | None]:
-    """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
-    product rounded up (`encloses`); and the report. None for what was not asked for. `gram`: X X^H of the request for X and its
-    transpose, which is conjugated; whether X is on the left. Raises as :func:`ozfp4.matmul`."""
+    """The product, or alpha A B + beta C of the request's update, in the caller's library. Then bounds of its errors, or
+    the product rounded up (`encloses`), and the report. None for what was not asked for. `gram`: X X^H of the request for X
+    and its transpose, which is conjugated; whether X is on the left. Raises as :func:`ozfp4.matmul`."""
     asked, core, further, beside = request.asked, _core_of(request), _factors(request), None
     c = _new_result(request) if request.out is None else request.out
     if encloses:
@@ -59,7 +59,7 @@ def multiply_integers(
     request: MatmulRequest, bits: int, modulus: int = 0, *, is_gram: bool = False
 ) -> tuple[Any, Report | None]:
     """The product of integers of less than `bits` bits in the caller's library, modulo 2^w of the result's w bits or modulo a
-    number, or alpha A B + beta C of the request's update, or X X^T of X and its transpose; and the report if one is asked for.
+    number. Or alpha A B + beta C of the request's update, or X X^T of X and its transpose. Then the report if it is wanted.
     Raises as :func:`multiply`.
 
     OverflowError where that is asked for, and an entry of the product does not fit the dtype; `out` is as it was.
@@ -98,8 +98,8 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
 
 
 def partial_product(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
-    """The piece a (m x K_r) and b (K_r x n), float64 or float32 tensors of one device, of products of `k` terms with results of
-    `dtype`: a :class:`ozfp4._backends.partial.Partial`, or its like on a GPU."""
+    """The piece a (m x K_r) and b (K_r x n) of products of `k` terms with results of `dtype`: float64 or float32 tensors of
+    one device. It is a :class:`ozfp4._backends.partial.Partial`, or its like on a GPU."""
     for name, x in (("a", a), ("b", b)):
         library.check_storage(name, x)
     single = dtype == library.require_torch().float32
@@ -117,7 +117,7 @@ def partial_product(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
 
 
 def began(request: MatmulRequest) -> float | None:
-    """The time at which a product begins, behind all that a GPU was asked for before; None where nobody listens."""
+    """The time at which a product begins, after all earlier work of a GPU; None without a log."""
     if not LOGGER.isEnabledFor(DEBUG):
         return None
     _wait(request)
@@ -161,7 +161,7 @@ def _core_of(request: MatmulRequest) -> Any:
 def _run(
     request: MatmulRequest, function: Callable[..., dict[str, Any]], c: Any, further: dict[str, Any]
 ) -> dict[str, Any]:
-    """Make the product by a function of its core into a result, and log it. Returns what happened, nothing where nobody asks."""
+    """Make the product by a function of its core into a result, and log it. Returns the outcome; nothing without a report."""
     asked, on_device, since = request.asked, library.is_tensor(request.a), began(request)
     # The core of a device waits for it where it reports, which the capture of a graph forbids.
     is_reported = asked.report or (since is not None and not on_device)

@@ -1,7 +1,7 @@
 """Figures that choices rest on, measured in seconds.
 
-Rates of one plane product in every alphabet; on a GPU also what each way to make a product takes over what its model says, near
-where the choice turns from one to another.
+Rates of one plane product in every number format. On a GPU also the ratio of the time of each way to the time by its model,
+near the points where the choice changes from one to another.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MEASURED_WAYS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int], ...]]
 
 
 def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
-    """The figures of a CUDA device, which must be torch's current one, or of the CPU (None), by the names that are kept:
-    operations a second by backend, factors by way."""
+    """The figures of a CUDA device, which must be torch's current one, or of the CPU (None), by the names that are kept.
+    They are operations a second by backend, and factors by way."""
     device, n = ("cpu", 1024) if index is None else ("cuda", 4096)
     names = ALPHABETS if index is None else (*GPU_BACKENDS, *WAYS)
     figures: Figures = {}
@@ -70,7 +70,7 @@ def short_plan(scheme: str, backend: str, n: int) -> Plan:
 
 
 def factor_of(way: str) -> float | None:
-    """What a way takes over what its model says: the median over products that are made so; None where there is none."""
+    """The ratio of a way's time to the time by its model: the median over products that are made so; None without one."""
     forcing, shapes = MEASURED_WAYS[way]
     ratios = []
     for shape in shapes:

@@ -15,7 +15,7 @@ NEVER = "never"
 
 
 def keep(device: str, figures: Mapping[str, int | None]) -> bool:
-    """Write figures of a device, None for "never", in place of those of the same names. Returns whether that could be done."""
+    """Write figures of a device, None for "never", and replace those of the same names. Returns whether that could be done."""
     path = _core.measured_file()
     if not path:
         return False

@@ -20,8 +20,8 @@ from .._support.version import __version__
 def commit() -> str | None:
     """Commit of the source tree that the package runs from, "-dirty" with changes.
 
-    Of a tree that ``git archive`` has exported, and of a package installed from one, the commit that it was exported at; None for
-    other installed packages.
+    In a tree that ``git archive`` has exported, and in a package installed from one, the commit that it was exported at; None
+    for other installed packages.
     """
     folder = Path(__file__).parent
     exported = (folder / "archival.txt").read_text().strip()  # git archive writes the commit there

@@ -25,7 +25,7 @@ from .machine import describe, output
 SCHEMA = 3
 CPU_SIZES = (512, 1024)
 GPU_SIZES = (1024, 4096, 8192, 16384)
-# m, k, n of products among whose ways a GPU chooses, in the default accuracy.
+# m, k, n of products for which a GPU chooses among several ways, in the default accuracy.
 GPU_SHAPES = (
     *(shape for _, shapes in calibrate.MEASURED_WAYS.values() for shape in shapes),
     (1024, 65536, 1024),
@@ -58,7 +58,7 @@ def _without_names(value: Any) -> Any:
 
 
 def _variable(value: str) -> str:
-    """A variable's value, with the names of libraries in place of paths, which may have spaces."""
+    """A variable's value, with the names of libraries instead of paths, which may have spaces."""
     if "/" not in value:
         return value
     shown = (_SHOWN_FILE.search(part) for part in value.split(":"))
@@ -135,8 +135,8 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     "machine" is as of :func:`ozfp4._measure.machine.describe`, "gpus" as torch has them; their clocks are as nvidia-smi prints
     them before and after. "calibration" has the lines of the file that ``ozfp4 calibrate`` writes. A failed one of "verdicts" has
     "failed on", all that its "reason" depends on, and "repeat", a program. "times" are milliseconds of whole calls and of each
-    stage, for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped"; on a GPU also the
-    way that was chosen, and what the models say of each.
+    stage, or why they were "skipped": for each device (the first GPU), size, backend of "scaled" and accuracy. On a GPU also
+    the way that was chosen, and the models' predictions for each.
     """
     import scipy
 

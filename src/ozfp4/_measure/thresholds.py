@@ -15,7 +15,7 @@ from . import clocks
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SIZES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
-MARGIN = 1.1  # native has to take so many times as long as ours
+MARGIN = 1.1  # native has to take so many times as long as the product
 LONGEST = 0.5  # seconds of a native product that is measured
 LARGEST_ON_CPU = 4096  # three matrices of complex128 take 0.8 GB
 Product = Callable[[], object]
@@ -29,7 +29,8 @@ def measure(index: int | None) -> dict[str, int | None]:
 
 
 def _threshold(products: Callable[[int], tuple[Product, Product]], largest: int) -> int | None:
-    """By bisection, as ours gains with each extent on native: what is done for an entry is shared by more multiplications."""
+    """By bisection, as the ratio of native to this product grows with each extent: the work for an entry is shared by more
+    multiplications."""
     first = _seconds(products(SIZES[0])[0])
     sizes = [n for n in SIZES if first * (n / SIZES[0]) ** 3 <= LONGEST and n <= largest]
 
@@ -47,7 +48,7 @@ def _seconds(product: Product) -> float:
 
 
 def _products(device: str, dtype: str, n: int) -> tuple[Product, Product]:
-    """A product of the device's own library, and ours."""
+    """A product of the device's own library, and this package's."""
     a, b = clocks.operands(device, n, dtype)
     if device == "cpu":
         return lambda: np.matmul(a, b), lambda: matmul(a, b)

@@ -1,1 +1,1 @@
-"""What the caller asked, checked once and then a value."""
+"""The caller's arguments, checked once and then a value."""

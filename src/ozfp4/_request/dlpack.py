@@ -72,8 +72,8 @@ _signature: Callable[[Callable[..., Any]], Signature] = lru_cache(maxsize=64)(si
 
 
 def of_another(product: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """The product of views of operands of another library. TypeError for arrays of two libraries, or of one that takes nothing
-    back, for tracers, and an `out` that is immutable; RuntimeError for two devices, or one where no product runs."""
+    """The product of views of operands of another library. TypeError for arrays of two libraries, for arrays of one that
+    takes no results back, for tracers, and an immutable `out`. RuntimeError for two devices, or one without a kernel."""
     bound = _signature(product).bind(*given, **named)
     arguments = bound.arguments
     # It keeps views, and torch counts no write by their library.
@@ -108,7 +108,7 @@ def of_another(product: Callable[..., Any], *given: Any, **named: Any) -> Any:
 
 
 def _operands(arguments: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What was passed for operands, by the names that errors have; of several each by itself."""
+    """The operands that were passed, by the names that errors have; several arrays each by itself."""
     has_labels = not isinstance(arguments.get("subscripts", ""), str)  # in lists: NumPy's other form
     for name in _OPERANDS:
         value = arguments.get(name)
@@ -130,8 +130,8 @@ def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Library:
-    """A library of arrays: its name, the module whose `from_dlpack` takes results back (None: of NumPy and torch), and where its
-    operands lie, by dlpack.h and as its arrays call it."""
+    """A library of arrays: its name, the module with the `from_dlpack` that takes results back (None: NumPy and torch), and
+    the place of its operands by dlpack.h and by name."""
 
     name: str
     module: Any = None
@@ -168,8 +168,8 @@ class Library:
                 return
 
     def take_back(self, x: Any) -> Any:
-        """An array or a tensor as one of this library, on the device of its operands; a prepared operand that knows it; all else
-        as it is."""
+        """An array or a tensor as one of this library, on the device of its operands; a prepared operand with its library;
+        all else as it is."""
         if isinstance(x, Prepared):
             return replace(x, _library=self)
         if is_tensor(x):
@@ -189,7 +189,7 @@ class Library:
 
 
 def _owner(name: str, x: Any) -> Library:
-    """The library of an operand; TypeError for what stands for an array and has no entries, and where it takes nothing back."""
+    """The library of an operand; TypeError for a placeholder without entries, and for a library that takes no results back."""
     jax = sys.modules.get("jax")
     if jax is not None and isinstance(x, jax.core.Tracer):
         raise TypeError(

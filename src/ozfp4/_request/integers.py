@@ -12,8 +12,8 @@ from .prepared import SINGLE
 
 
 def common_dtype(operands: Operands, c: Any = None) -> Any:
-    """The dtype that the operands and C promote to, by the rules of the library that they come from: a dtype of NumPy, or of
-    torch where they are tensors on a device; TypeError where there is none."""
+    """The dtype that the operands and C promote to by the rules of their library. It is a dtype of NumPy, or of torch for
+    tensors on a device; TypeError without one."""
     torch, common = operands.torch, operands.a.dtype
     for name, x, others in (("b", operands.b, "a"), ("c", c, "a and b")):
         if x is None:
@@ -33,7 +33,7 @@ def common_dtype(operands: Operands, c: Any = None) -> Any:
 
 def unify_update(operands: Operands, c: Any) -> tuple[Operands, Any, Any]:
     """Operands and C (or None) that have integers, as all of integers or none; and the dtype of a product of integers, else None.
-    Integers whose common dtype is one of floating-point numbers are converted to real numbers, each entry rounded once."""
+    Integers with a common dtype of floating-point numbers are converted to real numbers, each entry rounded once."""
     common = common_dtype(operands, c)
     if is_integer(common):
         return operands, c, common
@@ -43,7 +43,7 @@ def unify_update(operands: Operands, c: Any) -> tuple[Operands, Any, Any]:
 
 def unify_to(operands: Operands, dtype: Any) -> tuple[Operands, Any, str | None]:
     """As :func:`unify_update` without C, for a result of the dtype that is asked for (None: what both promote to), and its name.
-    Integers stay so beside an integer dtype."""
+    Integers stay so next to an integer dtype."""
     if dtype is None:
         if not operands.has_integers:
             return operands, None, None

@@ -103,8 +103,9 @@ def is_dtensor(x: object) -> bool:
 
 
 def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
-    """The operands as the product takes them. TypeError for NumPy mixed with torch, dtypes that are not `allowed`, masked arrays,
-    tensors that are not dense; RuntimeError for tensors that require grad, have a tangent, or lie on different devices."""
+    """The operands as the product takes them. TypeError for NumPy mixed with torch, dtypes that are not `allowed`, masked
+    arrays, tensors that are not dense. RuntimeError for tensors that require grad, have a tangent, or are on different
+    devices."""
     are_arrays = type(a) is np.ndarray and type(b) is np.ndarray and out is None
     has_tensors = not are_arrays and is_from_torch(a=a, b=b, out=out)
     if not has_tensors or (a.is_cpu and b.is_cpu):
@@ -358,8 +359,8 @@ def checked_out(out: Any) -> Array | None:
 
 
 def array_of_tensor(name: str, tensor: Any) -> Array:
-    """A NumPy view of a CPU tensor, whose storage torch may resize after it; a lazily negated or conjugated tensor is resolved
-    first."""
+    """A NumPy view of a CPU tensor; torch may resize the tensor's storage later. A lazily negated or conjugated tensor is
+    resolved first."""
     _check_unwatched(name, tensor)
     check_kind(name, tensor)
     if not tensor.is_cpu:
@@ -396,7 +397,7 @@ class _Memory:
 
 
 def _array_of(tensor: Any) -> Array:
-    """An array of the memory of a tensor that is dense, on the CPU and not lazy; one of its own where there are no entries."""
+    """An array of the memory of a tensor that is dense, on the CPU and not lazy; a new one if there are no entries."""
     return np.asarray(_Memory(tensor)) if tensor.numel() else np.empty(tensor.shape, _typestr(tensor.dtype))
 
 
@@ -409,8 +410,8 @@ def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def tensor_of_array(array: Arrays) -> Any:
-    """The tensor whose memory an array is, by :func:`new_array` or :func:`array_of_tensor`; a copy of any other array, as torch
-    never resizes the storage of what from_numpy makes."""
+    """The tensor that owns the memory of an array, by :func:`new_array` or :func:`array_of_tensor`; a copy of any other
+    array, as torch never resizes the storage that from_numpy makes."""
     torch, array = require_torch(), np.asarray(array)
     made = array.base
     return made.tensor if type(made) is _Memory else torch.from_numpy(array).clone()
@@ -422,7 +423,7 @@ def mark_written(*outs: Any) -> None:
     Precondition: tensors, arrays or None.
     """
     for out in outs:
-        if is_tensor(out):  # those of inference mode have no version, and torch knows
+        if is_tensor(out):  # those of inference mode have no version, by torch's design
             require_torch().autograd.graph.increment_version(out)
 
 
@@ -431,8 +432,8 @@ def mark_written(*outs: Any) -> None:
 
 def short_way(a: Any) -> Callable[..., Any] | None:
     """The core's function of products with nothing to check of operands like `a`, ``_core.multiply_plain`` or that of tensors,
-    which answers NotImplemented for others. None where somebody listens to what is made; on the CPU where torch offers no C
-    structures (before 2.10), on a GPU before its first product."""
+    which answers NotImplemented for others. None if the products are observed; on the CPU if torch offers no C structures
+    (before 2.10), on a GPU before its first product."""
     if PROGRESS.get() is not None or LOGGER.isEnabledFor(DEBUG):
         return None
     if type(a) is np.ndarray:
@@ -464,10 +465,10 @@ def is_traced() -> bool:
 
 
 def is_watched(*operands: Any) -> bool:
-    """Whether torch has to see the product of these as an operator: for gradients or tangents, as it traces, maps or watches what
-    tensors do, or as they lie on several devices."""
+    """Whether torch has to see this product as an operator: for gradients or tangents, if it traces, maps or observes
+    tensors, or if they are on several devices."""
     torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
-    if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
+    if torch is None or type(operands[0]) is np.ndarray:  # tensors together with it are refused
         return False
     if not is_traced() and unwatched().are(operands):
         return False
@@ -492,13 +493,13 @@ def is_watched(*operands: Any) -> bool:
 
 
 def has_watching_mode() -> bool:
-    """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
+    """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` do not."""
     return any(not getattr(mode, "passes_products", False) for mode in torch_private.modes())
 
 
 @lru_cache(maxsize=1)
 def unwatched() -> _core.Unwatched:
-    """What says of operands, None or tensors, that nobody watches them; False where that needs a closer look."""
+    """Whether torch has nothing to do with operands, None or tensors; False if that needs a closer look."""
     torch = require_torch()
     return _core.Unwatched(
         (torch.Tensor, torch.nn.Parameter),
@@ -525,12 +526,12 @@ def has_tangent(x: Any) -> bool:
         return has_own_tangent(x)
     if torch_private.is_jvp(level) and has_own_tangent(x):
         return True
-    with torch_private.at_outer_level():  # each level knows of its own alone
+    with torch_private.at_outer_level():  # each level has its own alone
         return has_tangent(torch_private.unwrapped(x) if torch_private.is_wrapped_at(x, level) else x)
 
 
 def _requires_grad(x: Any) -> bool:
-    """Whether a tensor does, or what it stands for at the outer levels of torch.func, each of which may follow it."""
+    """Whether a tensor does, or a tensor that it wraps at the outer levels of torch.func, each of which may follow it."""
     while not x.requires_grad and torch_private.is_wrapped(x):
         x = torch_private.unwrapped(x)
     return bool(x.requires_grad)

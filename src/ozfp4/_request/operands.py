@@ -182,7 +182,7 @@ def _check_prepared(sides: Sides, operands: Operands, is_single: bool) -> None:
 
 
 def check_wraps(asked: Options, given: Sequence[Any], used: Sequence[Any], dtype: str | None = None) -> None:
-    """ValueError for overflow="raise" beside operands, or None, whose product is none of integers. `used`: as they are
+    """ValueError for overflow="raise" with operands, or None, that have no product of integers. `used`: as they are
     multiplied; `dtype`: the one that was asked for."""
     if asked.raises:
         before, after = ([name_of(x.dtype) for x in each if x is not None] for each in (given, used))
@@ -219,8 +219,9 @@ class MatmulRequest:
 def matmul_request(
     operands: Operands, asked: Options, dtype: Any = None, upper: Any = None, prepared: Sides = NEITHER
 ) -> MatmulRequest:
-    """The request for a product of these operands; `dtype` of the result, by default the one that both promote to; `upper` as
-    the operands' `out`, for a second result; `prepared` of what was prepared, whose entries the operands have."""
+    """The request for a product of these operands. `dtype` is that of the result, by default the one that both promote to.
+    `upper`, like the operands' `out`, is for a second result. `prepared` are operands that were prepared; the operands have
+    their entries."""
     a, b, out, torch, on_device = operands
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
     if on_device:
@@ -245,7 +246,7 @@ def matmul_request(
 
 
 def check_factor(name: str, factor: Any) -> complex:
-    """A factor whose parts are float64 numbers; TypeError or ValueError unless it is a finite number with such parts."""
+    """A factor with parts that are float64 numbers; TypeError or ValueError unless it is a finite number with such parts."""
     _check_number(name, factor)
     if isinstance(factor, numbers.Real):
         return complex(_part(name, factor))

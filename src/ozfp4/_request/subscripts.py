@@ -117,8 +117,8 @@ def _extents(operands: tuple[Labels, ...], shapes: Sequence[tuple[int, ...]]) ->
 
 
 def order(found: Subscripts, optimize: Any) -> list[tuple[int, ...]]:
-    """Which operands to multiply, step by step, by NumPy's path finder: their places among those that are left, to whose end
-    each product goes. ValueError for an `optimize` that is no order of these operands."""
+    """The operands to multiply, step by step, by NumPy's path finder: their places among those that are left. Each product
+    is appended to these. ValueError for an `optimize` that is no order of these operands."""
     count = len(found.operands)
     if not isinstance(optimize, (bool, str, tuple, list)):
         raise TypeError(f"optimize: {optimize!r} is neither True, False, a name, nor a path")

@@ -128,7 +128,7 @@ def _job(
     devices: list[Cpu],
     options: dict[str, Any],
 ) -> Job:
-    """What is to be done for a request that is not empty. Raises MemoryError where the limit is too small."""
+    """The work of a request that is not empty. Raises MemoryError where the limit is too small."""
     a, b = (HostMatrices(x, dtype) for x, dtype in zip((request.a, request.b), dtypes, strict=True))
     views = [HostMatrices(matrices(request.shape, x)) for x in results]
     if limit is None:
@@ -166,7 +166,8 @@ def _log(job: Job, devices: list[Cpu], moved: list[Moved], seconds: float) -> No
 
 # ---- What entries take on a device ----------------------------------------------------------------------------------
 
-_OUTPUTS = 24  # bytes of an entry of the workspace beside a byte for each modulus: lists of repair, words of certificates
+# Bytes of an entry of the workspace in addition to a byte for each modulus: lists of repair, words of certificates.
+_OUTPUTS = 24
 _MOST_PLANES = 32  # where no plan is known
 _MOST_CUT = 256  # products of plans that cut K on a GPU
 

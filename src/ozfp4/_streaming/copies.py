@@ -65,8 +65,8 @@ class HostMatrices:
         return matrix[np.newaxis, slice(*lines), slice(*inner)]
 
     def chunks(self, box: Box, most_bytes: int) -> Iterator[tuple[Box, int]]:
-        """Parts of a box of at most so many bytes on a device, at least one entry, that `view` shows: whole matrices, whole lines
-        of one, or a part of a line. With each the entries of a compact box that lie before it."""
+        """Parts of a box of at most so many bytes on a device, at least one entry, that `view` shows. They are whole
+        matrices, whole lines of one, or a part of a line. With each the entries of a compact box that lie before it."""
         _, lines, inner = box.shape
         (s, t), (i, j), (x, y) = box
         entries = max(1, most_bytes // self.dtype.itemsize)
@@ -147,7 +147,7 @@ class Workers:
 
 
 class Copies:
-    """One direction of a device, "up" or "down", by threads of its own, and the bytes that it was given.
+    """One direction of a device, "up" or "down", with its own threads, and its number of bytes.
 
     `largest`: bytes of the largest box. Chunks of it are smaller than the whole, so that a part travels while another is copied.
     """

@@ -1,7 +1,7 @@
-"""What the pipeline asks of a device: memory, copies in both directions, products, and events between them.
+"""The interface of a device for the pipeline: memory, copies in both directions, products, and events between them.
 
 A device works through three queues, "up", "product" and "down", each in order; what is asked of it is enqueued. The CPU is a
-device whose queues are always empty: its copies are plain ones.
+device with queues that are always empty: its copies are plain ones.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Cpu:
         return np.empty(nbytes, np.uint8)
 
     def reserve(self, nbytes: int) -> None:
-        """Room for products, one after the other, each in pieces of its own. Once, after `memory` and before the first copy."""
+        """Room for products, one after the other, each in its own pieces. Once, after `memory` and before the first copy."""
 
     def view(self, memory: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
         """The first bytes as an array, or a tensor, of the device."""
@@ -191,8 +191,9 @@ class Cuda(Cpu):
 
 
 def devices_of(given: Any) -> list[Cpu]:
-    """Devices by their names, or torch's devices; one, or a sequence of them. TypeError or ValueError for what is none, twice the
-    same, and an empty sequence; RuntimeError for one that is not there or has no kernels, or where torch is not installed."""
+    """Devices by their names, or torch's devices; one, or a sequence of them. TypeError or ValueError for an object that is
+    no device, twice the same device, and an empty sequence. RuntimeError for a device that does not exist or has no
+    kernels, or without torch."""
     names = list(given) if isinstance(given, (list, tuple)) else [given]
     if not names:
         raise ValueError(f"device: {given!r} names no device")

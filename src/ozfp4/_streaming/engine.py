@@ -38,7 +38,7 @@ class Job(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """What a device did: bytes in both directions, and tiles."""
+    """The work of a device: bytes in both directions, and tiles."""
 
     up: int
     down: int
@@ -51,8 +51,8 @@ _SIDES = {"a": "left", "b": "right"}  # of ozfp4.prepare
 def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] | None) -> list[Moved]:
     """Make the product of a job on devices. Returns once the results are there; `progress` is called with the fraction that is.
 
-    What a thread raises, and what `progress` does, ends all of them: nothing is under way when it is raised here, and the results
-    are then undefined.
+    An exception in a thread or in `progress` ends all of them: nothing is under way when it is raised here, and the results are
+    then undefined.
     """
     tiles, news, sizes = deque(job.tiling.tiles()), SimpleQueue[Any](), job.tiling.sizes
     entries, there = sizes.matrices * sizes.m * sizes.n, 0
@@ -111,8 +111,8 @@ def _all_of(steps: Iterable[Callable[[], object]]) -> BaseException | None:
 class _Slot:
     """Memory for one piece of an operand at a time.
 
-    `parts` are copied to it, and none of them after a product has waited for it; `last` is the end of the last product that reads
-    it; `kept` is a piece and what was prepared of it.
+    `parts` are copied to it, and none of them after a product has waited for it. `last` is the end of the last product that
+    reads it. `kept` is a piece and its prepared form.
     """
 
     memory: Any

@@ -1,7 +1,7 @@
 """Which tiles a product is cut into, in which order, so that a device's memory suffices and few bytes cross the bus.
 
 All of it is worked out before anything is allocated. One operand is resident: a block of it stays on the device while strips of
-the other pass, so that the resident operand crosses the bus once, and the other as often as there are blocks. Every tile has the
+the other pass. So the resident operand crosses the bus once, and the other as often as there are blocks. Every tile has the
 whole inner dimension.
 """
 
@@ -15,23 +15,23 @@ from typing import NamedTuple
 
 Range = tuple[int, int]
 
-# Nominal figures of an H200, which decide between cuts and nothing else: bytes a second of the bus in one direction, operations a
-# second of a large FP64 product, bytes a second of planes that are encoded, seconds that a launch takes.
+# Nominal figures of an H200, which decide between cuts and nothing else. Bytes a second of the bus in one direction, operations
+# a second of a large FP64 product, bytes a second of planes that are encoded, seconds of a launch.
 BUS = 5e10
 GATHERED = 4e10  # of parts of lines
 OPERATIONS = 9e13
 ENCODED = 2e12
 LAUNCH = 1e-4
 
-_HALF_BUSY = 2**20  # entries of a tile whose product reaches half of the operations a second
+_HALF_BUSY = 2**20  # entries of a tile that reaches half of the operations a second
 _ROOM = 1.25  # that the bus shall not have to wait for products that take longer than they should
 _ALIGNED = 128  # tiles of more rows or columns have multiples of it, as those of kernels have
-_FEW_TILES = 4  # with fewer strips to a block, the next block travels beside the one in use
+_FEW_TILES = 4  # with fewer strips to a block, the next block travels while this one is in use
 
 
 class Box(NamedTuple):
-    """Matrices of a stack, and their rows and columns, each from the first up to and without the last: a tile of the result, or a
-    part of matrices on the host, whose rows are the lines that lie together there."""
+    """Matrices of a stack, and their rows and columns, each from the first up to and without the last. It is a tile of the
+    result, or a part of matrices on the host; the rows of that are the lines that are contiguous there."""
 
     matrices: Range
     rows: Range
@@ -49,8 +49,8 @@ class Box(NamedTuple):
 class Matrix(NamedTuple):
     """A, B or C: bytes of an entry on the device, of C in all results together.
 
-    `planes` are bytes of workspace that an entry takes, an estimate, as the product runs in blocks where it has less; `copied`
-    those beside, while it is multiplied, that no limit of the workspace counts. `is_shared`: one matrix stands in all products.
+    `planes` are bytes of workspace of an entry, an estimate, as the product runs in blocks if it has less. `copied` are bytes
+    in addition, during the product, that no limit of the workspace counts. `is_shared`: one matrix stands in all products.
     `is_turned`: on the host columns lie together; what is a part of every line is copied there, and travels slower.
     """
 
@@ -123,7 +123,7 @@ class Tiling:
 
     @property
     def strips(self) -> int:
-        """Tiles that a resident block serves, one after the other."""
+        """Tiles that a resident block is used for, one after the other."""
         groups, rows, columns = self._counts
         inner = rows if self.resident == "b" else columns
         return inner * (groups if self._matrix(self.resident).is_shared else 1)
@@ -173,7 +173,7 @@ class Tiling:
         return self._slot_bytes + copied + self.kept_bytes
 
     def product_bytes(self, limit: int) -> int:
-        """That products may take beside the slots: all of the limit, unless twice what is estimated is less."""
+        """Bytes for products in addition to the slots: all of the limit, unless twice the estimate is less."""
         return min(limit, 2 * (self.held_bytes + self.wanted_workspace)) - self._slot_bytes
 
     @property
@@ -266,7 +266,7 @@ def _count(extent: int, length: int) -> int:
 
 
 def _ranges(extent: int, length: int) -> list[Range]:
-    """Of `length` each, the last one of what is left.
+    """Ranges of `length` each; the last one has what is left.
 
     >>> _ranges(5, 2)
     [(0, 2), (2, 4), (4, 5)]

@@ -1,4 +1,4 @@
-"""Steps beside the core that NumPy or torch compute, in the mode that the core's own have whatever the caller's is."""
+"""Steps of NumPy or torch next to the core, in the mode of the core's own steps, whatever the caller's is."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Table:
     right: Container[int] = ()
 
     def lines(self) -> list[str]:
-        """As text, whose columns are as wide as their widest cell."""
+        """As text, with columns as wide as their widest cell."""
         rows = [self.heads, *self.rows] if self.heads else self.rows
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
         return [

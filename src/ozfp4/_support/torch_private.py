@@ -1,4 +1,4 @@
-"""torch's private names: all that the package takes of torch beside its public interface, each here alone.
+"""torch's private names: all that the package uses of torch besides its public interface, each here alone.
 
 The next torch may rename any of them. tests/torch_ops/test_private_names.py looks for each and says which one a version lacks.
 Range of all functions: the program has imported torch.
@@ -76,17 +76,17 @@ def at_outer_level() -> Any:
 
 
 def is_wrapped(x: Any) -> bool:
-    """Whether a tensor stands for another one at any level."""
+    """Whether a tensor wraps another one at any level."""
     return bool(_torch()._C._functorch.is_functorch_wrapped_tensor(x))
 
 
 def is_wrapped_at(x: Any, level: Any) -> Any:
-    """Whether a tensor stands for another one at this level."""
+    """Whether a tensor wraps another one at this level."""
     return _torch()._C._functorch.maybe_get_level(x) == level.level()
 
 
 def unwrapped(x: Any) -> Any:
-    """The tensor that one stands for."""
+    """The tensor that one wraps."""
     return _torch()._C._functorch.get_unwrapped(x)
 
 
@@ -99,13 +99,13 @@ def below_gradients() -> Any:
 
 
 def is_below_tangents() -> bool:
-    """Whether this thread is in the kernel of an operator, whose tangents torch has seen to."""
+    """Whether this thread is in the kernel of an operator that has its tangents from torch."""
     torch = _torch()
     return bool(torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.ADInplaceOrView))
 
 
 def with_tangents() -> Any:
-    """In it, products have tangents, which torch switches off around a function of its own."""
+    """In it, products have tangents, which torch switches off around a custom function."""
     return _torch().autograd.forward_ad._set_fwd_grad_enabled(True)
 
 
@@ -158,7 +158,7 @@ def script_as(function: Any, operator: Any) -> None:
 
 
 def mode_class() -> Any:
-    """The base of dispatch modes. The compiler asks a class by ``_should_skip_dynamo`` whether it is to keep off."""
+    """The base of dispatch modes. The compiler leaves a class alone if ``_should_skip_dynamo`` is true."""
     return _torch().utils._python_dispatch.TorchDispatchMode
 
 

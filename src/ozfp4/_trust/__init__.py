@@ -1,1 +1,1 @@
-"""No kernel serves before it has multiplied exact integers on this machine."""
+"""No kernel is used before it has multiplied exact integers on this machine."""

@@ -1,7 +1,7 @@
-"""Which kernels may serve: each is tried on exact integers before its first use in a process, unless an earlier process of
-this very build did so on the same device and driver. The tests and what is kept of them are the core's (csrc/product/trust).
+"""Which kernels are trusted: each is tested on exact integers before its first use in a process. An earlier process of this
+build on the same device and driver counts, too. The tests and what is kept of them are the core's (csrc/product/trust).
 
-A kernel that fails is disabled, with a warning that names it, and the next one serves.
+A kernel that fails is disabled, with a warning that names it, and the next one is used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from .._support.caller import stack_level
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings of the self-test about one kernel on one device: by its `form`, "short" or "long", in `cases`, of which the
-    last failed; why, the case with its plan and its modulus, and the first wrong entry, or what the device said."""
+    """The findings of the self-test about one kernel on one device: by its `form`, "short" or "long", in `cases`, of which
+    the last failed. Then why: the case with its plan and its modulus, and the first wrong entry, or the error of the
+    device."""
 
     kernel: DeviceKernel
     passed: bool
@@ -79,7 +80,7 @@ def _told(verdict: Verdict | None) -> Verdict:
 
 
 def known_verdict(kernel: DeviceKernel) -> Verdict | None:
-    """What this process or an earlier one found about a kernel; None before the first test. Tests nothing."""
+    """The verdict of this process or an earlier one about a kernel; None before the first test. Tests nothing."""
     return _ask("known_verdict", kernel)
 
 
@@ -103,7 +104,7 @@ def tell_failures() -> None:
 
 
 def likely_kernel(plan: Plan, index: int) -> tuple[str, str]:
-    """The name of the kernel that serves a plan's planes as far as is known, without a test, or "" and the reason."""
+    """The name of the kernel for a plan's planes as far as is known, without a test, or "" and the reason."""
     failed = []
     for kernel in gpu_kernels(index, plan):
         verdict = known_verdict(kernel)

@@ -21,8 +21,8 @@ from ._layout import Placed, Problem
 
 torch: Any = require_torch()
 
-# An operand that a rank multiplies with several pieces is scaled and encoded once: from so many operations on, and up to so many
-# entries, as its planes take more memory.
+# An operand that a rank multiplies with several pieces is scaled and encoded once. That is from so many operations on, and up
+# to so many entries, as its planes take more memory.
 LEAST_KEPT = 2.0**34
 MOST_KEPT = 2**31
 

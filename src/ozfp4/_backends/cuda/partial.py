@@ -1,7 +1,7 @@
 """A piece of K on a GPU: as :class:`ozfp4._backends.partial.Partial`, on the tensors' device and its current stream.
 
-torch owns all memory. The facts of lines come to the host and go back as scales, which waits once for the GPU; so does the number
-of entries that are left, and nothing else.
+torch owns all memory. The facts of lines come to the host and go back as scales, which synchronises the GPU once. So does the
+number of entries that are left, and nothing else.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Partial:
             self.planes_b = self._encode(self.b, True, self.m)
 
     def _encode(self, x: Any, is_right: bool, first: int) -> Any:
-        """The planes of an operand, whose lines are those from `first` on."""
+        """The planes of an operand, for its lines from `first` on."""
         size = max(1, self.stages.plane_bytes(x.shape[int(is_right)]))
         planes = self.torch.empty(size, dtype=self.torch.uint8, device=self.device)
         scales = self._addresses(first)
