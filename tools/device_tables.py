@@ -129,9 +129,12 @@ def model() -> Results:
 
 
 def _table(head: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    head = list(head)
-    rule = ["---", *("---:" for _ in head[1:])]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *lines))
+    """A table of Markdown, with columns of numbers at the right."""
+    columns = list(zip(head, *lines, strict=True))
+    numbers = [all(re.fullmatch(r"-|[-+]?\d[\d. ]*%?", cell) for cell in column[1:]) for column in columns]
+    rule = ["---:" if is_number else "---" for is_number in numbers]
+    first, *rest = zip(*columns, strict=True)
+    return "\n".join("| " + " | ".join(line) + " |" for line in (first, rule, *rest))
 
 
 def _number(x: float | None, digits: int = 1) -> str:
