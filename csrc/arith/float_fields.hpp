@@ -1,4 +1,4 @@
-// The bit fields of FP64 and FP32, the questions the scale stage asks of them, and a number as an integer times a power of two.
+// The bit fields of FP64 and FP32, their tests for the scale stage, and a number as an integer times a power of two.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 // For 2 <= m <= 2^31 let s be the integer with 2^s < m <= 2^(s+1) and magic = ceil(2^(32+s) / m), which lies in
 // [2^31, 2^32) and so fits a word. Let e = magic * m - 2^(32+s), 0 <= e < m <= 2^(s+1). For 0 <= x < 2^31
 //     x * magic / 2^(32+s) = x / m + x e / (m 2^(32+s)),   and   x e < 2^31 2^(s+1) = 2^(32+s),
-// so the excess is below 1/m, less than the distance of x / m from the next integer above it (x / m is a multiple of
-// 1/m): the floor is unchanged, and q = (x * magic) >> (32 + s) is floor(x / m) exactly.
+// so the excess is below 1/m, less than the distance of x / m from the next integer above it (x / m is a multiple of 1/m). The
+// floor is unchanged, and q = (x * magic) >> (32 + s) is floor(x / m) exactly.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +53,11 @@ OZFP4_HD std::uint32_t fold_signed(std::int32_t x, const fold_constants& c) {
 
 // ---- Folding to a byte, 2 <= m <= 256 ------------------------------------------------------------------------------
 //
-// The fastest way on Hopper, whose multiply-high runs at half the rate of a multiply-add: a dot product of bytes, one FP32
+// The fastest way on Hopper, where multiply-high runs at half the rate of a multiply-add: a dot product of bytes, one FP32
 // multiply-add that rounds down, one integer multiply-add. With the bytes x_i of x and w_i = 2^(8 i) mod m
 //     y = sum x_i w_i = x (mod m),   0 <= y <= 255 (1 + 3 * 255) < 2^18.
-// Let b be a multiple of 256 such that m divides 2^23 + b, J = (2^23 + b) / m, F = 2^23 + b + y (an integer below 2^24,
-// so exact in FP32; its bits are 0x4B000000 + b + y) and v the smallest FP32 number >= 1/m. Then
+// Let b be a multiple of 256 such that m divides 2^23 + b, and J = (2^23 + b) / m. Let F = 2^23 + b + y, an integer below 2^24,
+// so exact in FP32, with the bits 0x4B000000 + b + y. Let v be the smallest FP32 number >= 1/m. Then
 //     F v + (2^23 - J) = 2^23 + y / m + F (v - 1/m),
 // and the last term is nonnegative and below 1/m, the distance of y / m from the next integer at least. FP32 numbers in
 // [2^23, 2^24) are the integers, so rounding down gives t = 2^23 + floor(y / m) exactly, with bits 0x4B000000 + q, and
@@ -108,7 +108,7 @@ constexpr bool is_byte_fold(const byte_fold& c, std::uint32_t modulus) {
 }
 
 #if defined(__CUDACC__)
-// A word whose low byte is x mod m; `negated` is -m modulo 2^32. Precondition: any x, 2 <= m <= 256.
+// A word with the low byte x mod m; `negated` is -m modulo 2^32. Precondition: any x, 2 <= m <= 256.
 __device__ __forceinline__ std::uint32_t fold_to_byte(std::uint32_t x, const byte_fold& c, std::uint32_t negated) {
   const std::uint32_t sum = __dp4a(x, c.weights, c.start);
   const std::uint32_t quotient = __float_as_uint(__fmaf_rd(__uint_as_float(sum), c.inverse, c.center));

@@ -7,8 +7,8 @@
 #define OZFP4_HD inline
 #endif
 
-// 1 in device code for GPUs whose FP64 units are few, 1/64 of the FP32 rate. B300 may run the code for B200. Code for 8.6 counts
-// as that for 8.0, from which part of it is made (share_front_end of cmake/gpu_targets.cmake).
+// 1 in device code for GPUs with few FP64 units, 1/64 of the FP32 rate. B300 may run the code for B200. Code for 8.6 counts as
+// that for 8.0, from which part of it is made (share_front_end of cmake/gpu_targets.cmake).
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ > 860 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
 #define OZFP4_HAS_FEW_FP64_UNITS 1
 #else

@@ -11,7 +11,7 @@
 
 namespace ozfp4 {
 
-// Scale exponent of a row (column) whose largest magnitude has exponent e: the integers stay at or below 2^capacity.
+// Scale exponent of a row (column) with a largest magnitude of exponent e: the integers stay at or below 2^capacity.
 OZFP4_HD int scale_exponent(int capacity, int largest_exponent) { return capacity - 1 - largest_exponent; }
 
 // The integer round(x * 2^shift) as ± magnitude * 2^left, magnitude <= 2^53, left >= 0.
@@ -59,13 +59,13 @@ OZFP4_HD T exact_power_of_two(int exponent) {
   return float_from_bits<T>(static_cast<FloatBits<T>>(exponent - Format::min_exponent + 1) << (Format::precision - 1));
 }
 
-// The same integer by two multiplications, for machines where those are cheaper: first * second = 2^shift, both of
-// them powers of two of about half the shift (halves_of), which are normal numbers where 2^shift may be none.
+// The same integer by two multiplications, for machines where those are cheaper: first * second = 2^shift. Both are powers of two
+// of about half the shift (halves_of), which are normal numbers where 2^shift may be none.
 //
-// Exact: for shift >= 0 the factors only enlarge x and |x| * 2^shift stays finite, so nothing is rounded. For
-// shift < 0 a product can be rounded only where it is subnormal, and as the factors shrink, x * 2^shift is then below
-// 2^-126 in magnitude, exact or not, and rounds to 0. The conversion rounds once, ties to even (on the host in the
-// default rounding mode). Precondition: as scaled_integer; Integer holds the result.
+// Exact: for shift >= 0 the factors only enlarge x and |x| * 2^shift stays finite, so nothing is rounded. For shift < 0 a product
+// can be rounded only where it is subnormal. As the factors shrink, x * 2^shift is then below 2^-126 in magnitude, exact or not,
+// and rounds to 0. The conversion rounds once, ties to even (on the host in the default rounding mode). Precondition: as
+// scaled_integer; Integer holds the result.
 template <class Integer = std::int64_t, class T>
 OZFP4_HD Integer scaled_integer_by_multiplication(T x, T first, T second) {
   const T y = x * first * second;
@@ -92,8 +92,10 @@ struct ShiftHalves {
 };
 OZFP4_HD ShiftHalves halves_of(int shift) { return {shift >> 1, shift - (shift >> 1)}; }
 
-// ---- Of more bits than a word of the machine: at most 53 lie between the leading and the last one that is set, so that the
-// integer is a 64-bit number moved to its place ------------------------------------------------------------------------
+// ---- Integers of more bits than a word of the machine ----------------------------------------------------------------
+//
+// At most 53 bits lie between the leading and the last one that is set, so that the integer is a 64-bit number moved to its
+// place.
 
 // Bits [place, place + 32) of value * 2^0, in two's complement: the bits below the number are 0. Precondition: |place| < 2^20,
 // the number's sign in bit 63.
@@ -116,15 +118,15 @@ OZFP4_HD WideInt<Words> scaled_wide(T x, int shift) {
   return integer;
 }
 
-// Largest capacity that scaled_wide_by_multiplication serves.
+// Largest capacity of scaled_wide_by_multiplication.
 inline constexpr int kMultipliedBits = 82;
 
 // The same three words by FP64 additions and multiplications, for machines where those are cheap; first and second as for
 // scaled_integer_by_multiplication. Precondition: x finite, |x| * 2^shift <= 2^82.
 //
-// y = x 2^shift is exact, or so small that it rounds to 0. Added to 1.5 * 2^52, a number below 2^51 leaves its rounded integer
-// in the lower bits of the sum: `upper` is round(y 2^-32), |upper| <= 2^50; the rest, |rest| <= 2^31, is a multiple of the last
-// place of y and so an FP64 number, and rounding it to even rounds y to even, since upper 2^32 is even.
+// y = x 2^shift is exact, or so small that it rounds to 0. Added to 1.5 * 2^52, a number below 2^51 leaves its rounded integer in
+// the lower bits of the sum: `upper` is round(y 2^-32), |upper| <= 2^50. The rest, |rest| <= 2^31, is a multiple of the last
+// place of y and so an FP64 number. Rounding it to even rounds y to even, since upper 2^32 is even.
 OZFP4_HD WideInt<3> scaled_wide_by_multiplication(double x, double first, double second) {
   constexpr double magic = 0x1.8p52;
   constexpr std::uint64_t magic_bits = 0x4338000000000000u;

@@ -1,6 +1,6 @@
 // The interpreter's lock, released for a product and taken again. pybind11's own guards end the process where a daemon thread
-// comes back to an interpreter that is being finalised: Python before 3.14 lets such a thread exit by what unwinds its stack,
-// which no destructor lets through. Here it waits for the end of the process, as from Python 3.14 on.
+// comes back to an interpreter that is being finalised. Python before 3.14 ends such a thread by unwinding its stack, and no
+// destructor lets that through. Here it waits for the end of the process, as from Python 3.14 on.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -24,7 +24,7 @@ PlanInt take_integer(const std::uint32_t* word, py::ssize_t width) {
 }
 
 // int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x], of integers given as little-endian 32-bit words
-// in two's complement along the last axis; of a complex plan the axis before it holds pairs, and the planes are without it.
+// in two's complement along the last axis. For a complex plan the axis before it holds pairs, and the planes are without it.
 // Precondition: the plan's.
 py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c_style>& words) {
   const py::ssize_t width = words.shape(words.ndim() - 1), per_entry = plan.width() * width, count = words.size() / per_entry;

@@ -30,7 +30,7 @@ Rounding rounding_of(const std::string& name) {
   throw py::value_error("rounding: '" + name + "' is none of nearest, down, up, zero");
 }
 
-// use(T()) for the floating-point type, whose name is float32 or float64.
+// use(T()) for the floating-point type of the name float32 or float64.
 template <class Use>
 auto dispatch_float(const py::dtype& type, Use&& use) {
   if (type.is(py::dtype::of<double>())) return use(double());
@@ -111,8 +111,8 @@ py::tuple dot(const py::array& a, const py::array& b, const std::string& roundin
 
 BoundedDot bounded(const DoubleDot& dot, std::int64_t terms, bool is_safe) { return {dot, dot_bound(dot, terms, is_safe)}; }
 
-// The approximate sum in `parts` partial ones, term k in number k mod parts, merged in turn: high, low, bound, is_safe and the
-// exponent by which high + low is to be multiplied. Dot: DoubleDot or TripleDot.
+// The approximate sum in `parts` partial ones, term k in number k mod parts, merged one after the other. Returns high, low,
+// bound, is_safe and the exponent by which high + low is to be multiplied. Dot: DoubleDot or TripleDot.
 template <class Dot>
 py::tuple approximate(const py::array& a, const py::array& b, const std::string& product, int parts) {
   if (parts < 1 || parts > 64) throw py::value_error("parts: 1 to 64");

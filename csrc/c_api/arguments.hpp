@@ -67,7 +67,7 @@ struct GivenProduct {
   std::int64_t batch = 1;
 };
 
-// Its matrices as they stand in the row-major product, of so many lines of C; `is_exchanged`: left is B.
+// Its matrices in the order of the row-major product, of so many lines of C; `is_exchanged`: left is B.
 struct Sides {
   bool is_exchanged;
   Operand left, right;
@@ -76,13 +76,13 @@ struct Sides {
 };
 Sides take_sides(const GivenProduct& product, bool alpha_is_zero);
 
-// The row-major product, of factors 1 and 0, whose addend is C; without the steps of a batch.
+// The row-major product, of factors 1 and 0, with C as addend; without the steps of a batch.
 Product product_of(const GivenProduct& given, const Sides& sides);
 
-// Where a function runs that has a workspace; and of a function that asks for its size.
+// Where a function runs that has a workspace; and of a function that returns its size.
 inline DevicePlace place_of(void* memory, std::int64_t bytes, void* stream) { return {memory, bytes, stream, nullptr}; }
 
-// An address whose alignment counts, of a function that asks for a size: NULL is one as cudaMalloc gives it.
+// An address that counts by its alignment, of a function that returns a size: NULL is one as cudaMalloc gives it.
 template <class T>
 T* or_aligned(T* data) {
   return data != nullptr ? data : reinterpret_cast<T*>(std::uintptr_t(256));

@@ -12,7 +12,7 @@
 namespace ozfp4::c_api {
 namespace {
 
-// Where bounds go, in entries of C from line to line and from matrix to matrix; a given 0 stands for no gap.
+// Where bounds go, in entries of C from line to line and from matrix to matrix; a given 0 means no gap.
 struct BoundStrides {
   std::int64_t line, matrix;
 
@@ -95,7 +95,7 @@ void multiply(const GemmCall& call, const ozfp4_options* given, const DevicePlac
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
-// The call of a function below, of whose arguments it is made.
+// The call of a function below, from its arguments.
 #define OZFP4_CALL(type)                                                                                                   \
   GemmCall {                                                                                                               \
     {order, transa, transb, m, n, k, {type, a, lda, stride_a}, {type, b, ldb, stride_b}, {type, c, ldc, stride_c}, batch}, \

@@ -48,7 +48,7 @@ void multiply(const GivenProduct& call, const ozfp4_options* given, const Device
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
-// The call of a function below, of whose arguments it is made.
+// The call of a function below, from its arguments.
 #define OZFP4_GRAM_CALL(type)                                                               \
   GivenProduct {                                                                            \
     order, trans, OZFP4_NO_TRANS, n, n, k, {type, a, lda}, {type, a, lda}, { type, c, ldc } \

@@ -49,7 +49,7 @@ void multiply(const IntegerCall& call, const ozfp4_options* given, const DeviceP
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
-// The calls of functions below, of whose arguments they are made.
+// The calls of functions below, from their arguments.
 #define OZFP4_INTEGERS(type_c)                                                                              \
   GivenProduct {                                                                                            \
     order, transa, transb, m, n, k, integers("type_a", type_a, a, lda), integers("type_b", type_b, b, ldb), \

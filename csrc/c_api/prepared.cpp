@@ -82,7 +82,7 @@ const Prepared* of(const ozfp4_cuda_prepared* prepared) { return prepared != nul
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
-// The product of a function below, of whose arguments it is made.
+// The product of a function below, from its arguments.
 #define OZFP4_PREPARED(own_a, own_b)                                                               \
   GivenProduct {                                                                                   \
     order, transa, transb, m, n, k, {kD, a, lda, 0, own_a}, {kD, b, ldb, 0, own_b}, { kD, c, ldc } \

@@ -18,8 +18,8 @@ constexpr int cuda_major = 13;             // of this build
 constexpr std::int64_t least_bytes = 256;  // a workspace of none is passed an address all the same
 constexpr std::uint64_t most_counts = 1024;
 
-// State that products of a context share: the pool of their workspaces, whose memory stays with it until the program ends, and
-// counts on the host that kernels write; null where there is no such memory.
+// State that products of a context share: the pool of their workspaces, which keeps its memory until the program ends, and counts
+// on the host that kernels write. It is null where there is no such memory.
 struct Shared {
   void* pool = nullptr;
   std::int64_t* counts = nullptr;
@@ -108,8 +108,8 @@ class Gpu final : public Place {
   explicit Gpu(Handle handle) : handle_(handle) {}
   std::int64_t threshold(Type type) override;
   Reason is_open(const Real& real) override;
-  // Then the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or by any:
-  // the driver refuses that by default, and gives the capture up.
+  // Then the thread may allocate and wait although a graph is captured on another stream, by this thread or by any. The driver
+  // refuses that by default, and gives the capture up.
   void exchange_mode() override { driver()->cuThreadExchangeStreamCaptureMode(&mode_); }
   // Returns when it is enqueued.
   Reason make(const Real& real, const Product& product) override;

@@ -16,7 +16,7 @@ inline int transpose_of(int op) {
   return op == op_n ? no_transpose : op == op_t ? transpose : op == op_c ? conjugate_transpose : 0;
 }
 
-// That of a product of ours whose matrices have these types, all alike, and whose sums have this one; else Type::other.
+// That of a product of this library with matrices of these types, all alike, and sums of this one; else Type::other.
 inline Type type_of(int a, int b, int c, int compute) {
   const bool is_double = compute == compute_64 || compute == compute_64_pedantic;
   const bool is_single = compute == compute_32 || compute == compute_32_pedantic;

@@ -26,7 +26,7 @@ struct Place {
   // Makes the product, and returns Reason::none; or why that cannot be, and nothing is written. Precondition: is_valid(product),
   // and finite factors.
   virtual Reason make(const Real& real, const Product& product) = 0;
-  // In the place of a routine that nobody has: what was not made.
+  // Replaces a routine that no library has: what was not made.
   virtual void make_alone(const Real& real, const Product& product) = 0;
   // Copies `count` entries of so many bytes, which lie `step` entries apart, one behind another. False: they cannot be read.
   virtual bool read(void* to, const void* from, std::int64_t bytes, std::int64_t step, std::int64_t count) const {

@@ -38,8 +38,8 @@ bool find_all(Library& own) {
   return open(beside + "libozfp4_cuda.so", own) || open(beside + installed, own) || open(installed, own);
 }
 
-// Not a static that is made once, for which others would wait while the dynamic linker is asked, whose lock they may hold. Of
-// threads that are here at once the first one's is kept, and the others' few bytes are lost.
+// Not a static that is made once: others would wait for it during a call of the dynamic linker, while they may hold the linker's
+// lock. If several threads are here at once the first one's is kept, and the others' few bytes are lost.
 template <class T>
 const T* found() {
   struct Found {

@@ -1,4 +1,4 @@
-// GPUs, by what is there when a program calls cuBLAS: beside this library libozfp4_cuda, or libozfp4 with CUDA, and the driver
+// GPUs, by what is there when a program calls cuBLAS: next to this library libozfp4_cuda, or libozfp4 with CUDA, and the driver
 // that the program has loaded. Nothing is loaded before.
 #pragma once
 

@@ -1,9 +1,9 @@
-// THE table of the routines that are interposed: C = alpha op(A) op(B) + beta C, and of op(B) = op(A)^T or op(A)^H one triangle
-// of C, under all the names that they go by.
+// THE table of the routines that are interposed, under all of their names: C = alpha op(A) op(B) + beta C, and one triangle of C
+// for op(B) = op(A)^T or op(A)^H.
 //
-// dgemm_ is that of Fortran; prefixes and suffixes are those of libraries that may stand beside another one in a process: scipy_
-// of the wheels of NumPy and SciPy, and 64_, _64, _64_ where integers have 64 bits. Names without an underscore (dgemm of MKL)
-// are left alone: a program may well have a function of its own that is called so.
+// dgemm_ is that of Fortran. Prefixes and suffixes are those of libraries that may be in one process with another one. They are
+// scipy_ of the wheels of NumPy and SciPy, and 64_, _64, _64_ where integers have 64 bits. Names without an underscore (dgemm of
+// MKL) are left alone: a program may well have its own function of this name.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace {
 // there: nothing is done after the call.
 using Any = void (*)(const void*, const void*, const void*, const void*, const void*, const void*);
 
-// In the place of a routine that nobody has.
+// Replaces a routine that no library has.
 template <class Int>
 Int isamax(const Int* n, const float* x, const Int* step) {
   Int found = 0;

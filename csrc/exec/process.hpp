@@ -13,7 +13,7 @@
 
 namespace ozfp4::exec {
 
-// While it lives the calling thread writes where nobody reads, or more than a file may hold, without the signals of that
+// While it lives the calling thread writes where there is no reader, or more than a file may hold, without the signals of that
 // (SIGPIPE, SIGXFSZ): its calls fail. Signals that were pending before are pending afterwards.
 class NoSignals {
  public:
@@ -52,7 +52,7 @@ __attribute__((format(printf, 1, 2))) inline std::string format(const char* patt
 // At once.
 inline void write_on_stderr(const std::string& text) {
   const NoSignals own;
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is nobody left to tell
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is no one left to report to
 }
 
 // As a line, with the library's name before it; the first one of a process alone.
@@ -74,8 +74,8 @@ class Bypass {
   Bypass& operator=(const Bypass&) = delete;
 };
 
-// Guards what is found once and kept. fork() waits for it; it is never held within the dynamic linker or the driver, whose own
-// locks a caller may hold.
+// Guards what is found once and kept. fork() waits for it. It is never held within the dynamic linker or the driver, as a caller
+// may hold their locks.
 inline std::mutex table_lock;
 using Guard = std::lock_guard<std::mutex>;
 

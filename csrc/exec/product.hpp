@@ -1,4 +1,4 @@
-// A product that a program asked for: C = alpha op(A) op(B) + beta C, whatever routine it called.
+// A product that a program requested: C = alpha op(A) op(B) + beta C, whatever routine it called.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct Product {
   const void* beta = nullptr;
   void* c = nullptr;
   std::int64_t ldc = 0;
-  std::int64_t batch = 1;  // of so many products, whose matrices lie so many entries apart
+  std::int64_t batch = 1;  // so many products, with matrices so many entries apart
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   // upper_triangle or lower_triangle: nothing else of C is read or written, B is A, m is n, and the transposes are each other's.
   int triangle = 0;
@@ -71,7 +71,7 @@ inline Product matrix_of(const Product& p, std::int64_t index) {
 inline bool is_valid(const Product& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || p.transpose_a == 0 || p.transpose_b == 0) return false;
   if (p.order != column_major && p.order != row_major) return false;
-  // Entries side by side of the matrix whose op is rows x columns.
+  // Contiguous entries of the matrix with an op of rows x columns.
   const auto line = [&p](int op, std::int64_t rows, std::int64_t columns) {
     const bool is_transposed = op != no_transpose, has_rows = p.order == row_major;
     return std::max<std::int64_t>(is_transposed == has_rows ? rows : columns, 1);

@@ -32,13 +32,13 @@ bool is_ours(const void* address) {
   return holder_of(address).dli_fbase == holder_of(reinterpret_cast<const void*>(&real_routine)).dli_fbase;
 }
 
-// The library that holds an address, kept loaded; null of the program itself, whose handle would see us.
+// The library that holds an address, kept loaded; null for the program itself, as its handle would find this library.
 void* library_of(const void* address) {
   const char* file = holder_of(address).dli_fname;
   return file && *file ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
 }
 
-// Whether an address is that of a routine: not ours, nor libblastrampoline's, which may lead back to us.
+// Whether an address is that of a foreign routine: not one of this library, nor of libblastrampoline, which may lead back here.
 bool is_real(const void* address) {
   if (!address || is_ours(address)) return false;
   void* library = library_of(address);
@@ -85,8 +85,8 @@ void* address_of(const char* symbol, const void* caller) {
 }
 
 // Whether a library has 64-bit integers under names that do not say so, as Debian's libblas64.so, Fedora's libopenblas64.so, and
-// MKL by its interface layer. Its isamax_ is asked for the largest of three numbers by a count whose lower half is 3 and which is
-// negative as a whole: it finds the second one, or none. A library without isamax_ is taken to have 32 bits.
+// MKL by its interface layer. Its isamax_ gets three numbers and a count that has the lower half 3 and is negative as a whole: it
+// finds the second one, the largest, or none. A library without isamax_ is taken to have 32 bits.
 bool has_64_bit_integers(void* library, Routine routine) {
   const std::string name = name_of(routine);
   if (is_on_device(routine) || name.find("64") != std::string::npos) return false;

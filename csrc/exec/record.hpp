@@ -94,8 +94,8 @@ Counts& counts_of(const Kind& kind);
 // In a child of fork().
 void forget_counts();
 
-// A call that is left, made while this lives. The first calls of each kind are timed, and then one in so many, which stands
-// for all of these: two readings of a clock take as long as all else that such a call costs.
+// A call that is left, made while this lives. The first calls of each kind are timed, and then one in so many, which counts for
+// all of these. Two readings of a clock take as long as all else that such a call costs.
 class CountedCall {
  public:
   explicit CountedCall(const Kind& kind) : counts_(counts_of(kind)) {

@@ -187,7 +187,8 @@ bool add_to_report(const std::string& file, const std::string& line) {
   return close(fd) == 0 && is_whole && is_left;
 }
 
-// After the program's own last actions. A process that never called a routine says nothing, but the one that was asked for.
+// After the program's own last actions. A process that never called a routine reports nothing, except the one that the user
+// named.
 __attribute__((destructor)) void end() {
   const Settings& asked = settings();
   if (!asked.summary && asked.report.empty() && asked.verify == 0) return;

@@ -60,8 +60,8 @@ std::vector<std::pair<std::int64_t, FloatBits<T>>> first_nans(const Product& p, 
   return found;
 }
 
-// Gives the entries of C whose row of op(A) or column of op(B) has a NaN the first one's bits, in the order of k and in a row
-// before a column. A complex entry has them in both of its parts. Precondition: a product that is made and is no triangle.
+// Entries of C with a NaN in their row of op(A) or column of op(B) get the bits of the first one, in the order of k, a row before
+// a column. A complex entry has them in both of its parts. Precondition: a product that is made and is no triangle.
 template <class T>
 void keep_payloads(const Product& p) {
   const auto rows = first_nans<T>(p, p.a, p.m, place_in_a(p, 1, 0), place_in_a(p, 0, 1));
@@ -261,7 +261,7 @@ std::int64_t Cpu::threshold(Type type) {
   return own.load(std::memory_order_relaxed);
 }
 
-// Not in a thread with little room left, nor on a stack that is not the thread's own, as of a coroutine, whose end is unknown.
+// Not in a thread with little room left, nor on a stack that is not the thread's own, as of a coroutine: its end is unknown.
 // Products of up to 700^3 need threads of 112 to 128 KiB on Zen 4, with all that the first product does. Asks the system once in
 // each thread.
 Reason Cpu::is_open(const Real&) {

@@ -102,8 +102,8 @@ struct Entry {
   }
 
   // Whether each part is within n (u magnitudes + |alpha| eta / 2) and a unit in the last place of the exact one, which is
-  // rounded to `right`; but for 2^-40 of that, as sums of magnitudes are rounded. n counts products that are not 0, two for each
-  // index of complex lines, and what a second step adds.
+  // rounded to `right`. The bound has 2^-40 of itself in addition, as sums of magnitudes are rounded. n counts products that are
+  // not 0, two for each index of complex lines, and what a second step adds.
   bool is_within(Number found, Number right, Type type) const {
     const long double u = is_single(type) ? 0x1p-24L : 0x1p-53L, eta = is_single(type) ? 0x1p-149L : 0x1p-1074L;
     const long double most = is_single(type) ? 0x1.fffffep127L : 0x1.fffffffffffffp1023L;

@@ -38,8 +38,8 @@ constexpr Alphabet make_int8() {
 }
 
 // Digits of 23 bits: limbs up to 2^22, of which FP64 sums 2^9 products exactly, 2 * 22 + 9 = 53. Moduli up to 2^23.5: residues up
-// to 5931641, of which it sums 2^8 beside what a fold has left. Five of them make 117.5 bits, which serve normal numbers of 53
-// bits up to K = 10^4; five below 2^23 would serve 3500, and each product of theirs takes as long.
+// to 5931641, of which it sums 2^8 on top of the remainder of a fold. Five of them make 117.5 bits, enough for normal numbers of
+// 53 bits up to K = 10^4. Five below 2^23 would be enough up to 3500, and each product of theirs takes as long.
 constexpr Alphabet make_fp64() {
   Alphabet fp64;
   fp64.name = "fp64";

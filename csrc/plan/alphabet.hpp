@@ -54,8 +54,8 @@ struct DigitRule {
 
 // Scheme II: where the moduli come from. Exactly one of the three is there.
 struct ModulusSource {
-  // Residues are encoded by recipes over the limbs. `sets` says which moduli serve up to which product, ascending: bit i of a set
-  // for the i-th of set_moduli.
+  // Residues are encoded by recipes over the limbs. `sets` has the moduli for products up to a limit, ascending: bit i of a set
+  // is for the i-th of set_moduli.
   Table<plan::Recipe> recipes;
   Table<std::uint64_t> sets;
   Table<std::uint16_t> set_moduli;

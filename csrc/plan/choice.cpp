@@ -19,7 +19,7 @@ using PlanKey = std::tuple<Scheme, std::string, std::string, int, std::int64_t, 
 class KeptPlans {
  public:
   std::shared_ptr<const Plan> find(const PlanKey& key) {
-    // Nobody waits: a process that was forked while another thread had the lock goes on, and makes its plans anew.
+    // No thread waits: a process that was forked while another thread had the lock goes on, and makes its plans anew.
     const std::unique_lock<std::mutex> lock(lock_, std::try_to_lock);
     if (!lock) return nullptr;
     const auto found = plans_.find(key);

@@ -1,4 +1,4 @@
-// Which plan serves a product: that of the unit that needs least time for its plane products.
+// Which plan a product takes: that of the unit that needs least time for its plane products.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,8 @@ struct RankedUnit {
 // decide, not m and n: what is moved differs little and counts for small matrices alone. The request's alphabet is not looked at.
 std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector<UnitRate>& units);
 
-// The rate of a GPU's FP4 unit beside that of what multiplies its bytes, of which nothing is known but the kernels that run on
-// it; 1: it has none, and limbs are bytes. A GPU with tcgen05 whose bytes go by instructions of warps has next to no INT8 unit
-// left.
+// The rate of a GPU's FP4 unit compared with that of the unit for its bytes, which is known by its kernels alone; 1: it has none,
+// and limbs are bytes. A GPU with tcgen05 that multiplies bytes by instructions of warps has next to no INT8 unit left.
 double fp4_rate(bool has_codes, bool has_tcgen05, bool has_tcgen05_bytes);
 
 // Up to here GPUs encode pairs (kMultipliedBits of arith/scale_entry.hpp); longer integers take plans of real products.
@@ -35,8 +34,8 @@ inline constexpr int kMostComplexBits = 82;
 // Whether two complex operands may go by a plan of complex products, where there is one: the result is the same.
 bool may_be_complex(const PlanRequest& request);
 
-// make_plan, kept for the next time. `is_paired`: of two complex operands, whose plan is one of complex products where there is
-// one. Several threads may call at once. Precondition: request.is_complex is not set.
+// make_plan, kept for the next time. `is_paired`: for two complex operands, with a plan of complex products if there is one.
+// Several threads may call at once. Precondition: request.is_complex is not set.
 std::shared_ptr<const Plan> find_plan(const PlanRequest& request, bool is_paired);
 
 }  // namespace ozfp4

@@ -16,8 +16,8 @@ struct Extents {
   std::int64_t rows, columns;
 };
 
-// The extent of a block whose copies take `budget` bytes or less, if those of one row and one column do; 1 or more. Precondition:
-// m, n, budget >= 0.
+// The extent of a block with copies of `budget` bytes or less, if those of one row and one column have so few; 1 or more.
+// Precondition: m, n, budget >= 0.
 Extents cut_for_copies(std::int64_t m, std::int64_t n, const CopyBytes& bytes, std::int64_t budget);
 
 struct ColumnRange {

@@ -27,8 +27,8 @@ struct Term {
   std::int64_t weight;  // modulo the group's modulus, or a plain integer where there is none
 };
 
-// The terms of one group as Horner's rule: after the K loop of a step the accumulator is folded modulo m and multiplied,
-// and carried on as the start value of the next step; multiplier 0 means: carry on without folding.
+// The terms of one group as Horner's rule. After the K loop of a step the accumulator is folded modulo m and multiplied, and
+// carried on as the start value of the next step. Multiplier 0 means: carry on without folding.
 struct Step {
   int a_plane;
   int b_plane;
@@ -53,10 +53,10 @@ struct Group {
   PartWeights joined;                   // and its output enters the residues of the result's parts with these weights
 };
 
-// A complex product is the real product of expanded operands: A with (re, im) side by side along K, B with (re, -im) along K in
-// the even columns and (im, re) in the odd ones; even columns of the result are real parts, odd ones imaginary parts. A plan
-// that is complex makes two entries along K one entry of each plane, and two columns one of each output, for the same result:
-// its k and its bits are those of the real product.
+// A complex product is the real product of expanded operands: A with (re, im) side by side along K, B with (re, -im) in the even
+// columns and (im, re) in the odd ones. Even columns of the result are real parts, odd ones imaginary parts. A plan that is
+// complex makes two entries along K one entry of each plane, and two columns one of each output, for the same result. Its k and
+// its bits are those of the real product.
 inline constexpr int kPair = 2;
 
 struct Plan {
@@ -68,7 +68,7 @@ struct Plan {
   std::int64_t base;        // scheme I: base of the digits; 0 otherwise
   bool is_complex = false;  // of pairs along K, see kPair
   int planes_a, planes_b;
-  bool prefix_allowed;        // a prefix of the moduli may serve when the data's norms allow it
+  bool prefix_allowed;        // a prefix of the moduli may be enough for the data's norms
   std::vector<Group> groups;  // of a modulus one, or two where it is complex, side by side
   std::vector<Term> terms;
 
@@ -94,15 +94,14 @@ struct PlanRequest {
   bool is_complex = false;  // k counts the entries of the expanded operands
 };
 
-// The plan that serves inner dimension k. Throws std::invalid_argument for an unknown family or bits outside
-// [kLeastBits, kMostBits],
-// and std::length_error, naming the bound and by how much it fails, when no plan is exact for k.
+// The plan for inner dimension k. Throws std::invalid_argument for an unknown family or bits outside [kLeastBits, kMostBits], and
+// std::length_error, naming the bound and by how much it fails, when no plan is exact for k.
 Plan make_plan(const PlanRequest& request);
 
-// A plan of scheme II modulo the given numbers in the given order; any prefix may serve. It is exact for K up to its k_max,
-// which may be 0. Throws std::invalid_argument for an alphabet whose residues are not their own limbs, for moduli that it
-// does not have (above 256 or its largest odd one, or even), and for a common factor; std::length_error where their product
-// is too long. Precondition: bits in [kLeastBits, kMostBits].
+// A plan of scheme II modulo the given numbers in the given order; any prefix may be used. It is exact for K up to its k_max,
+// which may be 0. Throws std::invalid_argument for an alphabet with residues that are not their own limbs, and for a common
+// factor. Also for moduli that it does not have (above 256 or its largest odd one, or even). Throws std::length_error where their
+// product is too long. Precondition: bits in [kLeastBits, kMostBits].
 Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std::int64_t>& moduli);
 
 // INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).

@@ -1,4 +1,4 @@
-// Which prefix of the moduli serves: once, for the CPU, for scale on the GPU and for reconstruct.
+// Which prefix of the moduli is enough: once, for the CPU, for scale on the GPU and for reconstruct.
 //
 // The first `count` moduli, of product P, give every integer x of a matrix product back if 2 |x| < P. The norms of the lines
 // bound |x|^2 <= bound, and so 4 bound < P^2 suffices. The rule compares
@@ -13,14 +13,14 @@ namespace ozfp4 {
 
 struct Plan;
 
-// Moduli that one product takes, so many are what the kernels of scale and encode hold: all 49 of INT8 fit, and two units for
-// each of the 30 of the longest complex plan of FP4.
+// The most moduli of one product: so many the kernels of scale and encode hold. All 49 of INT8 fit, and two units for each of the
+// 30 of the longest complex plan of FP4.
 inline constexpr int kMaxModuli = 60;
 
 // Prefixes among which one launch on a GPU can choose, so many are the sets of constants that reconstruct holds.
 inline constexpr int kMaxPrefixes = 8;
 
-// The smallest count in [least, all) with bound < limit[count - 1]; `all` if none, for all moduli serve whatever the data.
+// The smallest count in [least, all) with bound < limit[count - 1]; `all` if none, for all moduli are enough whatever the data.
 // all = 0: nothing to choose. A kernel takes it by value.
 struct PrefixRule {
   int least = 0, all = 0;

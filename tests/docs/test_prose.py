@@ -85,7 +85,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"<!--.*?-->", lambda comment: "\n" * comment[0].count("\n"), text, flags=re.DOTALL)
     for block in blocks(text):
         plain = re.sub(r"``.+?``|:\w+:`[^`]*`|`[^`]*`|\$[^$]+\$", "CODE", block)
-        plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|<[^>\s][^>]*>|\*\*", r"\1", plain)
+        plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|</?[a-zA-Z][^>]*>|\*\*", r"\1", plain)
         yield from filter(None, map(str.strip, END.split(ABBREVIATION.sub(r"\1", plain))))
 
 

@@ -1,5 +1,6 @@
-// A bound of an entry's error |C - AB| in FP64, rounded up: what the conversions of the two lines can do, E 2^-(s+t)
-// (certificate.hpp), and what the last rounding can: half a unit in the last place to nearest, a whole one in a direction.
+// A bound of an entry's error |C - AB| in FP64, rounded up. It is the error of the conversions of the two lines, E 2^-(s+t)
+// (certificate.hpp), plus that of the last rounding. The latter is half a unit in the last place to nearest, a whole one in a
+// direction.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,8 @@ OZFP4_HD double add_up(double x, double y) {
 #endif
 }
 
-// The bound of an entry whose integer, off by `error` at most, was rounded to `value`. Precondition: error >= 0, the entry's
-// exponent -(s + t).
+// The bound of an entry with an integer that is off by `error` at most and was rounded to `value`. Precondition: error >= 0, the
+// entry's exponent -(s + t).
 template <class T, int Words>
 OZFP4_HD double entry_bound(const WideInt<Words>& error, int exponent, T value, Rounding rounding) {
   return add_up(round_wide<double>(error, exponent, Rounding::up), rounding_bound(value, rounding));

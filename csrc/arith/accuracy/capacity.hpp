@@ -16,18 +16,18 @@ inline constexpr int kMostExtraBits = 23;
 // Whether the nonzero entries lie, on average, at least `quarters` / 4 binades below the largest.
 OZFP4_HD bool is_deep(const LineFacts& facts, int quarters) { return 4 * depth(facts) >= quarters * facts.nonzeros; }
 
-// Mean depths, in quarters of a binade. Normally distributed entries have one of 3.5 binades at most; from 15/4 on rounding the
+// Mean depths, in quarters of a binade. Normally distributed entries have one of 3.5 binades at most. From 15/4 on rounding the
 // result costs more bits than the conversion of p bits; and at 5 the lines of one operand begin to differ much.
 inline constexpr int kDeep = 15, kVeryDeep = 20;
 
 // floor(log2 x). Precondition: x > 0.
 OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::uint64_t>(x)); }
 
-// Bits beside p in "standard": for K from 512 on they take one INT8 modulus more than p bits do, and nearly all entries of dense
-// matrices have a certificate (docs/inside/accuracy.md).
+// Bits in addition to p in "standard". For K from 512 on they take one INT8 modulus more than p bits do, and nearly all entries
+// of dense matrices have a certificate (docs/inside/accuracy.md).
 inline constexpr int kStandardExtraBits = 4;
 
-// Bits that a plan must serve. Precondition: not scaled.
+// Bits that a plan must have. Precondition: not scaled.
 constexpr int accuracy_bits(Accuracy accuracy, int precision) {
   return precision + (accuracy == Accuracy::standard ? kStandardExtraBits : kMostExtraBits);
 }
@@ -39,10 +39,10 @@ OZFP4_HD int capacity_of_span(Accuracy accuracy, int span, int most) {
   return bits < 2 ? 2 : bits;
 }
 
-// So many bits that the products of few entries are left to repair (docs/inside/accuracy.md). Normally distributed entries have p + 15,
-// where the largest is below 4, and p + 16 below 8: their integers have about the same norm, so that one number of moduli serves
-// both, and the rounding is as small in both. A product that is added to something may cancel: what is left of it has all of its
-// bits where no entry is rounded, so that its lines are exact wherever a plan holds them.
+// So many bits that the products of few entries are left to repair (docs/inside/accuracy.md). Normally distributed entries have p
+// + 15, where the largest is below 4, and p + 16 below 8. Their integers have about the same norm, so that one number of moduli
+// is enough for both, and the rounding is as small in both. A product that is added to something may cancel. The remainder has
+// all of its bits where no entry is rounded, so that its lines are exact wherever a plan holds them.
 OZFP4_HD int correct_extra(const LineFacts& facts, bool is_update) {
   if (is_update || is_deep(facts, kVeryDeep)) return kMostExtraBits;
   return is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;

@@ -1,10 +1,10 @@
-// Which entries of a product are kept: integers of the row, of the column, and of their magnitudes. docs/inside/accuracy.md has the
-// proofs.
+// Which entries of a product are kept: integers of the row, of the column, and of their magnitudes. docs/inside/accuracy.md has
+// the proofs.
 //
-// With a = row i, b = column j, integers x_k = rn(a_k 2^s), y_k = rn(b_k 2^t) of at most 2^c_a and 2^c_b, and the exact
-// V = sum x_k y_k:   |V - 2^(s+t) sum a_k b_k| <= E = N_b 2^(c_a - 1) + N_a 2^(c_b - 1), because
-// x_k y_k - 2^(s+t) a_k b_k = x_k (y_k - b_k 2^t) + (x_k - a_k 2^s) b_k 2^t, |b_k 2^t| < 2^c_b, and each difference is at most
-// 1/2. N_b, N_a: in how many products the first, the second term can differ from 0 (rounded_products).
+// Let a = row i, b = column j, integers x_k = rn(a_k 2^s), y_k = rn(b_k 2^t) of at most 2^c_a and 2^c_b, and the exact V = sum
+// x_k y_k. Then |V - 2^(s+t) sum a_k b_k| <= E = N_b 2^(c_a - 1) + N_a 2^(c_b - 1). For x_k y_k - 2^(s+t) a_k b_k = x_k (y_k -
+// b_k 2^t) + (x_k - a_k 2^s) b_k 2^t, |b_k 2^t| < 2^c_b, and each difference is at most 1/2. N_b, N_a: in how many products the
+// first, the second term can differ from 0 (rounded_products).
 //
 // "standard" keeps an entry with E <= (n - 1) u 2^(s+t) (|A| |B|)_ij, n the fewer nonzero entries of the two lines. A line that
 // is rounded has c = p + 4 there, and all its nonzero entries count as rounded. So with r the number of lines that are rounded, 1
@@ -83,10 +83,10 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
   return magnitude >= kInfinityBits<T> ? 0u : static_cast<std::uint32_t>(kept);
 }
 
-// The certificate by magnitudes, with L the sum of the products of the magnitude bytes of a row and a column: since
-// 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L from kCertainMagnitude on fails for n > 1, so
-// that L may be cut to any such number, and where r is not 0 and neither line is zero none below kHopelessMagnitude
-// holds. Precondition: records as in certifies_lines.
+// The certificate by magnitudes. Let L be the sum of the products of the magnitude bytes of a row and a column. As 2^(s+t) (|A|
+// |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L from kCertainMagnitude on fails for n > 1, so that L may be
+// cut to any such number. Where r is not 0 and neither line is zero, none below kHopelessMagnitude holds. Precondition: records
+// as in certifies_lines.
 inline constexpr std::uint32_t kHopelessMagnitude = 1 << 11, kCertainMagnitude = 4 * kHopelessMagnitude, kMostMagnitude = 65535;
 OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
   const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;
@@ -113,12 +113,11 @@ OZFP4_HD WideInt<Words> error_bound(const LineRecord& a, const LineRecord& b) {
 // ---- Whether the lines alone certify every entry ---------------------------------------------------------------------
 //
 // By extremes of all rows of A and of all columns of B. With `least` = K - missing_a - missing_b for the largest `missing` of
-// either operand, every pair of lines shares as many nonzero indices; with the largest depths of either, certifies_depth for
-// these holds for every pair: its right side grows with the overlap, and falls with the number of rounded lines, of which there
+// either operand, every pair of lines shares as many nonzero indices. With the largest depths of either, certifies_depth for
+// these holds for every pair. Its right side grows with the overlap, and falls with the number of rounded lines, of which there
 // is one where all lines of the other operand are exact.
 //
-// Lines without a finite nonzero entry, whose entries are exact, and lines with NaN or infinity, whose entries are IEEE's, ask
-// nothing.
+// Lines without a finite nonzero entry have exact entries, lines with NaN or infinity IEEE's: they need nothing.
 
 // The extremes of some lines of an operand: maxima with zero as the start, so that a device combines them in any order.
 struct LineExtremes {
@@ -141,8 +140,8 @@ OZFP4_HD LineExtremes combine(const LineExtremes& x, const LineExtremes& y) {
   return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing, x.rounded | y.rounded};
 }
 
-// Precondition: of all lines of both operands, whose entries are k, 1 <= k < 2^31; then the depths are below 2^43. Where the
-// accuracy is correct, depths say nothing: entries are certain because they are exact.
+// Precondition: of all lines of both operands, of k entries, 1 <= k < 2^31; then the depths are below 2^43. Where the accuracy is
+// correct, depths say nothing: entries are certain because they are exact.
 OZFP4_HD bool is_certain(const LineExtremes& a, const LineExtremes& b, Accuracy accuracy, std::int64_t k) {
   const int rounded = static_cast<int>(a.rounded + b.rounded);
   if (rounded == 0) return true;

@@ -65,10 +65,10 @@ OZFP4_HD int span(const LineFacts& facts) { return facts.nonzeros == 0 ? 0 : fac
 // How far the entries lie below the largest one's exponent, summed over the nonzero ones; nonnegative.
 OZFP4_HD std::int64_t depth(const LineFacts& facts) { return facts.nonzeros * facts.exponent - facts.exponent_sum; }
 
-// An upper bound of the sum of squares of the rounded integers of a line of k entries: a = x 2^shift has norm
-// sqrt(sum) 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the
-// rounding of this expression in FP64. 0 for a line without entries. Precondition: capacity in [-60, 400], k < 2^62:
-// the square stays below 2^1023.
+// An upper bound of the sum of squares of the rounded integers of a line of k entries. a = x 2^shift has norm sqrt(sum)
+// 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the rounding of this
+// expression in FP64. 0 for a line without entries. Precondition: capacity in [-60, 400], k < 2^62: the square stays below
+// 2^1023.
 OZFP4_HD double norm_squared_bound(double sum, std::int64_t k, int capacity) {
   if (sum == 0.0) return 0.0;
   const double norm = float_from_bits<double>(static_cast<std::uint64_t>(capacity - 1 + 1023) << 52) * sqrt(sum) +

@@ -1,14 +1,13 @@
 // A dot product in two FP64 numbers with a rigorous bound of its error, term by term, so that a tile of entries can keep many.
 //
-// With u = 2^-53 each term does, without error, a b = p + e (product and its error) and high + p = high' + q (sum and its error);
-// what rounds is t = fl(q + e) and low' = fl(low + t). So the exact sum differs from high + low by at most the sum of
-// u |t| + u |low'| over the terms. From |t| <= |low'| + |low| + u |low'| this is at most u (3 + u) L, where L is the sum of the
-// |low'|. `slack` is L summed in FP64: with n additions at least L (1 - n u). So 4 u slack is a bound wherever n u <= 1/5. A
-// merge rounds fl(x.low + y.low) and the addition of q to it, whose magnitudes enter slack as well. docs/inside/accuracy.md has the
-// proof.
+// With u = 2^-53 each term has, without error, a b = p + e (product and its error) and high + p = high' + q (sum and its error).
+// Only t = fl(q + e) and low' = fl(low + t) round. So the exact sum differs from high + low by at most the sum of u |t| + u
+// |low'| over the terms. From |t| <= |low'| + |low| + u |low'| this is at most u (3 + u) L, where L is the sum of the |low'|.
+// `slack` is L summed in FP64: with n additions at least L (1 - n u). So 4 u slack is a bound wherever n u <= 1/5. A merge rounds
+// fl(x.low + y.low) and the addition of q to it; their magnitudes enter slack as well. docs/inside/accuracy.md has the proof.
 //
-// No product of the real numbers may be contracted with a sum: on a GPU the functions say so themselves, on a CPU the compiler is
-// told so, as OZFP4_ROUNDS_PRODUCTS says (round_products in CMakeLists.txt).
+// No product of the real numbers may be contracted with a sum. On a GPU the functions prevent it, on a CPU the options of the
+// compiler, see OZFP4_ROUNDS_PRODUCTS (round_products in CMakeLists.txt).
 #pragma once
 
 #if !defined(OZFP4_ROUNDS_PRODUCTS)
@@ -82,7 +81,7 @@ OZFP4_HD double error_of_sum(double x, double y, double sum) {
 }
 
 // The error of product = fl(x y), exactly where nothing underflows. Where no instruction fuses, by halves of 26 bits (Veltkamp,
-// Dekker), whose products are exact. Precondition: |x|, |y| < 2^(kDotTop + 1).
+// Dekker) with exact products. Precondition: |x|, |y| < 2^(kDotTop + 1).
 template <bool IsFused>
 OZFP4_HD double error_of_product(double x, double y, double product) {
   if constexpr (IsFused) {

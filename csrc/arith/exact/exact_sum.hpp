@@ -1,10 +1,10 @@
 // An exact sum of products of FP64 and FP32 numbers over their whole range, for what the approximate one leaves unsettled.
 //
 // Fixed point: digit i has the weight 2^(32 i - 2148); 2^-2148 is the product of two smallest subnormal numbers. A product has
-// 106 bits and adds at most 2^32 - 1 to each of five neighbouring digits, or subtracts it. Digits are signed 64-bit words: so
-// 2^31 products leave every one of them within 2^63 - 2^31, no carry is moved before the end, and the order of the additions, or
-// several threads at once (atomicAdd on the words as unsigned numbers, which wrap alike), do not matter. Sums of 2^31 products
-// below 2^2048 have 2148 + 2048 + 31 bits and a sign: 133 digits.
+// 106 bits and adds at most 2^32 - 1 to each of five neighbouring digits, or subtracts it. Digits are signed 64-bit words: 2^31
+// products leave every one of them within 2^63 - 2^31, and no carry is moved before the end. So the order of the additions does
+// not matter, nor do several threads at once (atomicAdd on the words as unsigned numbers, which wrap alike). Sums of 2^31
+// products below 2^2048 have 2148 + 2048 + 31 bits and a sign: 133 digits.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ OZFP4_HD void resolve_carries(std::int64_t* digit) {
 // The sum, rounded once; an exact zero is +0, and -0 when rounding down. Precondition: after resolve_carries.
 template <class T>
 OZFP4_HD T round_digits(const std::int64_t* digit, Rounding rounding) {
-  // The four digits below the sign's, and whatever is set below them in their last bit: rounding to odd, at least 96 - 1 bits
-  // below the leading one, more than the precision and two.
+  // The four digits below the sign's, and the sticky bit of all lower ones in their last bit. That is rounding to odd, at least
+  // 96 - 1 bits below the leading one, more than the precision and two.
   const std::uint32_t sign = digit[kExactDigits - 1] < 0 ? 0xffffffffu : 0u;
   int top = kExactDigits - 1;
   while (top > 3 && static_cast<std::uint32_t>(digit[top]) == sign) --top;

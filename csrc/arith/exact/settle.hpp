@@ -15,9 +15,9 @@ namespace ozfp4 {
 
 // (x + y) 2^exponent, rounded once. Precondition: x and y finite, |exponent| < 2^28.
 //
-// With 2^w the weight of the last bit of the number of larger weight, the other one, where it does not reach 2^(w - 64), is below
-// 2^(w - 12) and stands for itself as +-2^(w - 64): the leading number has 53 bits then, so that near it both every result and
-// every tie are multiples of 2^(w - 2).
+// Let 2^w be the weight of the last bit of the number of larger weight. The other one, where it does not reach 2^(w - 64), is
+// below 2^(w - 12) and may be replaced by +-2^(w - 64). For the leading number has 53 bits then, so that near it both every
+// result and every tie are multiples of 2^(w - 2).
 template <class T>
 OZFP4_HD T round_pair(double x, double y, int exponent, Rounding rounding) {
   FloatParts upper = float_parts(x), lower = float_parts(y);
@@ -62,7 +62,7 @@ OZFP4_HD bool settle(const DoubleDot& dot, double bound, int exponent, Rounding 
 }
 
 // Where no product is negative the sum is not. If its interval reaches below 0, it becomes [0, 2 half], with half at least the
-// sum; settle adds one unit to the bound, so that it then begins at 0 exactly. Sums that decay below the least number are +0.
+// sum. settle adds one unit to the bound, so that it then begins at 0 exactly. Sums that decay below the least number are +0.
 OZFP4_HD bool reaches_below_zero(const DoubleDot& dot, double bound) { return fabs(dot.high) < bound; }
 OZFP4_HD void clamp_at_zero(DoubleDot& dot, double& bound) {
   const double half = next_up(next_up(dot_plus(dot_plus(fabs(dot.high), fabs(dot.low)), bound)));

@@ -1,8 +1,8 @@
 // A dot product in three FP64 numbers with a rigorous bound of its error: where terms cancel to what two of them have lost.
 //
-// Each term does, without error, a b = p + e, high + p = high' + q, middle + q = part + r, part + e = middle' + s; what rounds is
-// t = fl(r + s) and low' = fl(low + t), as in double_dot.hpp: with L the sum of the |low'|, u (3 + u) L bounds the error, and 4 u
-// slack does, `slack` being L summed in FP64. The same as there goes for ranges and contraction.
+// Each term has, without error, a b = p + e, high + p = high' + q, middle + q = part + r, part + e = middle' + s. Only t = fl(r +
+// s) and low' = fl(low + t) round, as in double_dot.hpp. With L the sum of the |low'|, u (3 + u) L bounds the error, and so does
+// 4 u slack, with `slack` being L summed in FP64. The same as there goes for ranges and contraction.
 #pragma once
 
 #include <cmath>

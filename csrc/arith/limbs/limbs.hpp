@@ -45,8 +45,8 @@ OZFP4_HD int take_balanced_digit(std::int64_t& v, int width) {
 
 // ---- Base 13, three limbs a table look-up ------------------------------------------------------------------------------
 //
-// A limb depends on v mod 13 alone and v = limb (mod 13) is divided exactly, so the lowest three limbs of v depend on
-// v mod 2197 alone: with v = 2197 q + r they are those of r, and what remains of v is q plus what remains of r.
+// A limb depends on v mod 13 alone and v = limb (mod 13) is divided exactly, so the lowest three limbs of v depend on v mod 2197
+// alone. With v = 2197 q + r they are those of r, and the rest of v is q plus the rest of r.
 
 inline constexpr int kTriple = 13 * 13 * 13;
 inline constexpr int kTripleReach = 1100;  // |r| is at most this, see take_triple_index
@@ -92,7 +92,7 @@ struct WideParts13 {
 
 // Precondition: |v| <= 2^94; then |part[i]| < 13^6. Other values give parts of no meaning.
 //
-// v = 13^12 q + r with a quotient from FP64: |q| <= 2^94 / 13^12 < 2^49.7, so its relative error, below 2^-51, moves it by less
+// v = 13^12 q + r with a quotient from FP64. As |q| <= 2^94 / 13^12 < 2^49.7, its relative error, below 2^-51, moves it by less
 // than 0.41, and |r| < 13^12 (1/2 + 0.41) follows from the lower 64 bits alone. r and q are cut as above.
 OZFP4_HD WideParts13 split_parts13(const WideInt<3>& v) {
   constexpr std::int64_t square13 = std::int64_t(kPart13) * kPart13;
@@ -116,7 +116,7 @@ OZFP4_HD int take_triple_index(std::int32_t& v) {
   const auto q = static_cast<std::int32_t>(quotient);
   const int index = v - q * kTriple + kTripleReach;
   v = q;
-  // Only integers out of range, which stand for non-finite entries, can miss the table.
+  // Only integers out of range, which come of non-finite entries, can miss the table.
   return index < 0 ? 0 : index < kTripleEntries ? index : kTripleEntries - 1;
 }
 

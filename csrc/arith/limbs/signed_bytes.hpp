@@ -1,10 +1,10 @@
 // Dot products of scaled integers by INT8 products alone: scheme I with whole bytes as limbs, for K so short that sums of
 // products of limbs need no residues.
 //
-// v = sum_i l_i 2^(8 i) with l_i in [-128, 127]: split_integer gives v + sum_i 128 * 2^(8 i), whose bytes are l_i + 128. A dot
+// v = sum_i l_i 2^(8 i) with l_i in [-128, 127]: split_integer gives v + sum_i 128 * 2^(8 i), with the bytes l_i + 128. A dot
 // product is x = sum_d D_d 2^(8 d), D_d = sum of l_i l'_j over i + j = d and over K: 2 Limbs - 1 sums. Let x be moved left by
 // kLead<Limbs> bytes, so that D_d lies at byte d + lead. Sums at bytes 2 i make numbers at every 16 bits, and so do those at
-// bytes 2 i + 1; both are made nonnegative and added up without regard to signs. Where K is short a pair of them fits 32 bits,
+// bytes 2 i + 1. Both are made nonnegative and added up without regard to signs. Where K is short a pair of them fits 32 bits,
 //     E_i = D_(2 i - lead) + 2^8 D_(2 i + 1 - lead),
 // and they are one number. The bias of each is 2^15 (2^16 - 1): those of n numbers from bit 0 on add up to 2^15 (2^(16 n) - 1).
 //

@@ -5,7 +5,7 @@
 // sign of a zero, which the last addition removes: it may be left out.
 //
 // Where the chain of finite lines ends infinite it is repeated with row and column times 2^-shift each, rounded, and its end
-// times 2^(2 shift): of fewer than 2^31 products none of its sums overflows.
+// times 2^(2 shift). With fewer than 2^31 products none of its sums overflows.
 #pragma once
 
 #include <cstdint>

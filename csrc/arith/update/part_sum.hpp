@@ -81,7 +81,7 @@ OZFP4_HD T exact_sum(const PartSum& of, std::int64_t* digit) {
   return round_digits<T>(digit, Rounding::nearest);
 }
 
-// A bound, rounded up, of the error of a part of alpha X, or of that and more: what rounding it can have moved it by, and |alpha|
+// A bound, rounded up, of the error of a part of alpha X, or of that and more. It is the error of its rounding, plus |alpha|
 // times the errors of this part of X and of the other one. In digits that are 0 before. Precondition: finite and nonnegative but
 // for the factors.
 OZFP4_HD double sum_bound(std::int64_t* digit, double rounding, double alpha_real, double own, double alpha_imaginary,

@@ -12,11 +12,11 @@
 
 namespace ozfp4 {
 
-// ---- A wide integer times a power of two, plus a number that may lie anywhere beside it, rounded once. ---
+// ---- A wide integer times a power of two, plus a number of any other weight, rounded once. ---
 //
-// Both are laid side by side in words that are wide enough for any overlap, and added exactly. Where they lie so far apart that
-// no result and no tie of any rounding can be between, the smaller one stands for itself as one unit far below the last bit of
-// the other.
+// Both are laid side by side in words that are wide enough for any overlap, and added exactly. They may lie so far apart that no
+// result and no tie of any rounding can be between. Then the smaller one is replaced by one unit far below the last bit of the
+// other.
 
 // +- magnitude * 2^weight. Precondition: magnitude < 2^106, lowest word first.
 struct Addend {
@@ -27,7 +27,7 @@ struct Addend {
 
 inline constexpr int kSumRoom = 7;    // words that a sum takes beyond those of its integer
 inline constexpr int kSumBelow = 6;   // of them below the integer, where the addend reaches below it
-inline constexpr int kSumApart = 64;  // bits that make a number tiny beside one whose last bit lies so much higher
+inline constexpr int kSumApart = 64;  // bits that make a number tiny compared with one that has its last bit so much higher
 
 // Where the integer and the addend lie in the words of a sum.
 struct SumPlace {
@@ -38,10 +38,10 @@ struct SumPlace {
 };
 
 // Precondition: `words` of the integer >= 3, weights within 2^28.
-//   Addend above: the integer is below 2^(32 words) units of its own, less than 2^-64 of the addend's last bit.
-//   Overlap: the addend's first bit lies below bit 32 words + 64 + 106.
-//   Addend below: all of it under 2^(106 - 192) of the integer's last bit. The integer is not 0, so that the leading bit of the
-//   sum is at most one below its last one, and every result and every tie is a multiple of 2^-56 of that.
+//   Addend above: the integer is below 2^(32 words) of its units, less than 2^-64 of the addend's last bit. Overlap: the addend's
+//   first bit lies below bit 32 words + 64 + 106. Addend below: all of it under 2^(106 - 192) of the integer's last bit. The
+//   integer is not 0. So the leading bit of the sum is at most one below its last one, and every result and every tie is a
+//   multiple of 2^-56 of that.
 OZFP4_HD SumPlace place_sum(int words, int weight, bool is_zero, const Addend& addend) {
   const SignificandProduct& m = addend.magnitude;
   const bool has_addend = (m.word[0] | m.word[1] | m.word[2] | m.word[3]) != 0;
@@ -135,7 +135,7 @@ OZFP4_HD T round_sum(WordAt&& word_at, int weight, const Addend& addend, Roundin
 
 // ---- The factors -------------------------------------------------------------------------------------------------------
 
-// Whether near_update (cpu/crt/near_update.hpp) serves the factors. beta may be 0.
+// Whether near_update (cpu/crt/near_update.hpp) is possible for the factors. beta may be 0.
 OZFP4_HD bool are_near_factors(double alpha, double beta) {
   const double x = fabs(alpha), y = fabs(beta);
   return x >= 0x1p-200 && x <= 0x1p200 && (y == 0.0 || (y >= 0x1p-200 && y <= 0x1p200));

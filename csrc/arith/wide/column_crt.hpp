@@ -4,12 +4,12 @@
 // P' < 2^(32 Words) (1 - 2^-12) <= 2 P'. The weights w_i = (P / m_i) ((P / m_i)^-1 mod m_i) 2^k < P' are cut into 2 Words
 // halfwords, and the columns are
 //     column[s] = sum_i r_i w_i[s],   S = sum_s column[s] 2^(16 s) = 2^k x (mod P'),
-// where x is the integer, |x| < P / 2. With q = round(S / P') follows 2^k x = S - q P' = S + q (2^(32 Words) - P') modulo
-// 2^(32 Words): q times the halfwords of 2^(32 Words) - P' is added to the columns, and carries are resolved once.
+// where x is the integer, |x| < P / 2. With q = round(S / P') follows 2^k x = S - q P' = S + q (2^(32 Words) - P') modulo 2^(32
+// Words). So q times the halfwords of 2^(32 Words) - P' is added to the columns, and carries are resolved once.
 //
-// Precondition: at most 32 residues of 16 bits r = low + 256 high with low <= 255 and high <= 63, where the high parts enter with
-// weights of their own, 256 w_i mod P'. So column[s] <= 32 * (255 + 63) * 65535 < 2^29.4 and S / P' < 32 * 318 < 2^14;
-// q * 65535 < 2^30 and the sum of both stays below 2^31.
+// Precondition: at most 32 residues of 16 bits r = low + 256 high with low <= 255 and high <= 63. The high parts enter with their
+// own weights, 256 w_i mod P'. So column[s] <= 32 * (255 + 63) * 65535 < 2^29.4 and S / P' < 32 * 318 < 2^14; q * 65535 < 2^30
+// and the sum of both stays below 2^31.
 //
 // Quotient: let U = 2^(32 Words - 18), t = 2^16 S / P' and f = inverse / 2^32 with inverse = floor(2^48 U / P'). From
 // 2^17 U (1 - 2^-12) <= P' < 2^18 U follow 2^30 - 1 <= inverse < 2^32 and f < 0.501. The sum in units of U, S / U, is
@@ -98,7 +98,7 @@ OZFP4_HD WideInt<Words> exact_column_integer(const std::uint32_t (&column)[2 * W
     product.word[i] = constants.product[i];
     lowest.word[i] = constants.lowest[i];
   }
-  // Where it matters both numbers are negative: their difference does not overflow.
+  // Where this matters both numbers are negative: their difference does not overflow.
   const std::uint32_t below = is_uncertain(estimate) ? wide_sign_mask(wide_sub(x, lowest)) : 0u;
   return wide_add(x, wide_masked(product, below));
 }

@@ -9,7 +9,7 @@
 
 namespace ozfp4 {
 
-// The product P of some moduli. All zero, it stands for no modulus at all: the functions below then leave the sum as it is.
+// The product P of some moduli. All zero, it means no modulus at all: the functions below then leave the sum as it is.
 template <int Words>
 struct CrtProduct {
   double inverse;         // fl(1 / P)
@@ -30,9 +30,8 @@ inline constexpr std::int64_t kMostResidueSum = (std::int64_t(1) << 31) - 1;
 
 // The integer x with |x| <= P / 2 and x = r_i (mod m_i), from the column sums column[k] = sum_i r_i * weight[i].word[k].
 // Precondition: r_i >= 0, sum_i r_i <= kMostResidueSum, P * sum_i r_i < 2^(32 * Words - 1). So column sums need no carries before
-// this point. The quotient is estimated in FP64: it is below 2^31 with a relative error under 2^-50, so it is off from the
-// nearest integer of S / P by at most one, and one correction settles it. Free of branches, so that loops over entries
-// vectorise.
+// this point. The quotient is estimated in FP64: it is below 2^31 with a relative error under 2^-50. So it is off from the
+// nearest integer of S / P by at most one, and one correction settles it. Free of branches, so that loops over entries vectorise.
 template <int Words>
 OZFP4_HD WideInt<Words> crt_from_columns(const std::uint64_t (&column)[Words], const CrtProduct<Words>& product) {
   WideInt<Words> sum;

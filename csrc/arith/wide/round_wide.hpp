@@ -1,5 +1,5 @@
-// The one rounding of the whole computation: integer * 2^exponent to FP64 or FP32, with subnormal results and overflow as IEEE
-// 754 has them: to nearest, ties to even, or in a given direction.
+// The one rounding of the whole computation: integer * 2^exponent to FP64 or FP32, with subnormal results and overflow as in IEEE
+// 754. It is to nearest, ties to even, or in a given direction.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ OZFP4_HD T round_by(const WideInt<Words>& value, int exponent, Rounding rounding
   const bool is_above_tie = rest > half || (rest == half && (lost != 0 || (kept & 1) != 0));
   const bool is_more = is_nearest ? is_above_tie : is_away && (rest | lost) != 0;
   kept += is_more ? 1 : 0;
-  // The kept bits carry the implicit one, so adding them to the exponent field less one is right for normal numbers,
-  // and a carry out of the rounding moves to the next exponent, the smallest normal number or infinity by itself.
+  // The kept bits carry the implicit one, so adding them to the exponent field less one is right for normal numbers. A carry out
+  // of the rounding moves to the next exponent, the smallest normal number or infinity by itself.
   const std::int64_t field = below_normal > 0 ? 0 : top - Format::min_exponent;
   FloatBits<T> bits = (static_cast<FloatBits<T>>(field) << (Format::precision - 1)) + static_cast<FloatBits<T>>(kept);
   bits = top > Format::max_exponent ? kInfinityBits<T> - (is_nearest || is_away ? 0 : 1) : bits;
@@ -63,8 +63,8 @@ OZFP4_HD T round_scaled(const WideInt<Words>& value, int exponent) {
   return round_by<T, true>(value, exponent, Rounding::nearest);
 }
 
-// The same in the given direction: a finite number beyond the largest one becomes that or infinity, one below the smallest that
-// or zero, as the direction says; an exact zero is +0, and -0 when rounding down. Precondition: any value, |exponent| < 2^29.
+// The same in the given direction. A finite number beyond the largest one becomes that or infinity, one below the smallest that
+// or zero, by the direction. An exact zero is +0, and -0 when rounding down. Precondition: any value, |exponent| < 2^29.
 template <class T, int Words>
 OZFP4_HD T round_wide(const WideInt<Words>& value, int exponent, Rounding rounding) {
   return round_by<T, false>(value, exponent, rounding);

@@ -117,9 +117,8 @@ OZFP4_HD int wide_bit_length(const WideInt<Words>& x) {
   return length;
 }
 
-// The double nearest to x, an unsigned number, up to a relative error of 2^-52 whatever Words: a step that rounds has at least
-// 53 bits above its word, so that what all later words add to the error is below 2^-53 (2^-32 + 2^-64 + ...). Precondition: Words
-// <= 31.
+// The double nearest to x, an unsigned number, up to a relative error of 2^-52 whatever Words. A step that rounds has at least 53
+// bits above its word, so that all later words add less than 2^-53 (2^-32 + 2^-64 + ...) to the error. Precondition: Words <= 31.
 template <int Words>
 OZFP4_HD double wide_to_double(const WideInt<Words>& x) {
   static_assert(Words <= 31, "the number must be finite in FP64");

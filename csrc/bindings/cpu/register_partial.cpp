@@ -1,6 +1,6 @@
-// Products of which every place holds a piece of K, for `ozfp4.distributed`: facts of the pieces of lines, the scales that they
-// share, residues of a piece, and results from those of all pieces. The facts and scales serve the GPU, too. That arrays have the
-// extents and dtypes of the product is the caller's, ozfp4._backends.partial, which allocates them.
+// Products of which every place holds a piece of K, for `ozfp4.distributed`. They are facts of the pieces of lines, the scales
+// that they share, residues of a piece, and results from those of all pieces. The GPU uses the facts and scales, too. That arrays
+// have the extents and dtypes of the product is the caller's, ozfp4._backends.partial, which allocates them.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -136,9 +136,8 @@ class Pieces {
     cpu_residues(*plan_, count_, {view_a, lines_a}, {view_b, lines_b}, workspace_limit, data);
   }
 
-  // Rounds the sums of the residues of all pieces, which become the first one's, into `out`; returns the rows and columns
-  // [entry][2] of those whose results are void, as nothing certifies them. Results of special lines are void, too, and not among
-  // these.
+  // Rounds the sums of the residues of all pieces, which become the first one's, into `out`. Returns the rows and columns
+  // [entry][2] of void results, those without a certificate. Results of special lines are void, too, and not among these.
   Words finish(py::array received, std::int64_t first_row, std::int64_t first_column, py::array out) const {
     const std::int64_t rows = out.shape(0), columns = out.shape(1);
     const ElementType type = element_type(out);

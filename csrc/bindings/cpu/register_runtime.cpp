@@ -1,5 +1,5 @@
 // The environment of products on the CPU, for Python: kernels for the INT8 units, a name and a setting each, threads, the
-// floating-point mode; and copies of arrays by several threads, for operands that travel to a device and results that come back.
+// floating-point mode. Also copies of arrays by several threads, for operands that travel to a device and results that come back.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 

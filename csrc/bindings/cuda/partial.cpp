@@ -52,7 +52,7 @@ void piece_facts(const py::object& x, bool is_right, std::uintptr_t words, std::
   launch_piece_facts(operand, pointer<std::int64_t>(words), pointer<void>(scratch), pointer<CUstream_st>(stream));
 }
 
-// A piece's stages by the plan of its own inner dimension, and those of the whole lines by that of theirs.
+// A piece's stages by the plan of its inner dimension, and those of the whole lines by the plan of theirs.
 class Partial {
  public:
   Partial(const std::shared_ptr<Plan>& plan, std::int64_t piece_k, std::int64_t whole_k, int kernel, const std::string& accuracy,

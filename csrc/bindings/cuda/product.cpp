@@ -240,10 +240,10 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
 
 // ---- Integers ----
 
-// alpha a b + beta addend, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or where `modulus` is not 0, a b modulo
-// that; or where `gram`, the columns of a block at least, C = X X^T, of X and its transpose in either order. `bits`: of a plan
-// for the entries, which are of eight bits where the plan is one of INT8; 0: by their dtypes. `overflows`: a tensor of one int64
-// that gets the number of entries that the dtype of `out` does not hold, or None.
+// alpha a b + beta addend, modulo 2^w of the dtype of `out`; for bool whether it is not 0. Where `modulus` is not 0, a b modulo
+// that. Where `gram`, the columns of a block at least, C = X X^T, of X and its transpose in either order. `bits`: of a plan for
+// the entries, which are of eight bits where the plan is one of INT8; 0: by their dtypes. `overflows`: a tensor of one int64 that
+// gets the number of entries that the dtype of `out` does not hold, or None.
 py::dict multiply_integers(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
                            const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
                            const py::object& overflows, bool is_reported, std::optional<std::int64_t> gram) {
@@ -320,8 +320,8 @@ py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
 
 // ---- What is chosen, and what is set ----
 
-// The plan that a product would take, as arguments of make_plan (None: the one that was passed), the number of the kernel, why,
-// and why it is not that of the cheapest unit (None: it is). `shape`: as cuda::ProductShape has it.
+// The plan that a product would take, as arguments of make_plan (None: the one that was passed). Then the number of the kernel,
+// the reason, and the reason why it is not that of the cheapest unit (None: it is). `shape`: as cuda::ProductShape has it.
 py::tuple choose_on(const py::tuple& asked, const std::array<std::int64_t, 4>& shape, int precision, bool is_paired, int device) {
   const Options options = options_of(asked);
   const auto stream = reinterpret_cast<cudaStream_t>(Torch::get().stream_on(device));

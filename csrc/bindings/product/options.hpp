@@ -18,7 +18,7 @@ Rounding rounding_named(const std::string& name);
 // The way of all products on the CPU that may take any, where tests force one. Returns the one before.
 std::optional<std::string> force_way(const std::optional<std::string>& name);
 
-// Converts an Options of src/ozfp4/_options.py, a tuple whose names and numbers were checked there.
+// Converts an Options of src/ozfp4/_options.py, a tuple with names and numbers that were checked there.
 product::Options options_of(pybind11::handle asked);
 
 // A plan as the arguments of make_plan.

@@ -40,7 +40,7 @@ py::dict certified(const EntryCounts& entries) {
   return counts;
 }
 
-// `plan`: whose planes were multiplied, or null.
+// `plan`: that of the planes that were multiplied, or null.
 py::dict counted(const MatmulOutcome& total, const Plan* plan) {
   py::dict outcome;
   outcome["kernel"] = plan == nullptr ? "" : planes_kernel(total.kernel, plan->alphabet).name().name;

@@ -249,7 +249,7 @@ inline std::int64_t planned_inner(const product::Product& p) {
   return std::max<std::int64_t>(p.type_a.is_complex && p.type_b.is_complex ? 2 * p.k : p.k, 1);
 }
 
-// A product of integers, whose factors are 1 and 0, and whose addend is `out` where none is given.
+// A product of integers, with factors 1 and 0, and with `out` as addend where none is given.
 template <class Matrices, class PreparedOperand>
 product::IntegerSum integers_of(const Given<Matrices, PreparedOperand>& given) {
   const std::optional<StackExtents> stack = broadcast(given.a, given.b);

@@ -1,5 +1,5 @@
-// Stands for a function of torch while a scope of ozfp4.emulate() is entered: a product that the scope leaves goes on to torch,
-// and is counted. In C++, as torch makes a small product in a microsecond: a look in Python would take as long.
+// Replaces a function of torch while a scope of ozfp4.emulate() is entered: a product that the scope leaves goes on to torch, and
+// is counted. In C++, as torch makes a small product in a microsecond: a look in Python would take as long.
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
@@ -25,9 +25,9 @@ PyObject* add_call(PyObject* self, PyObject* /*unused*/) {
 
 PyTypeObject* calls_type = nullptr;
 
-// A function of torch that is a product: itself; the context variable of scopes; the types of tensors that are looked at; the
-// names of its operands, of which those at `place` and behind it are multiplied; what says of its other arguments what is
-// multiplied (None: nothing); the name by which keys differ.
+// A function of torch that is a product: itself, the context variable of scopes, and the types of tensors that are looked at.
+// Then the names of its operands, of which those at `place` and behind it are multiplied, and what decides from its other
+// arguments what is multiplied (None: nothing). Last the name by which keys differ.
 struct Left {
   PyObject_HEAD PyObject *original, *scopes, *types, *operands, *form, *name;
   Py_ssize_t place;
@@ -63,7 +63,7 @@ Arguments placed(const Left& own, PyObject* given, PyObject* named) {
   return {std::move(whole), std::move(rest)};
 }
 
-// The part of a key beside operands and options.
+// The part of a key without operands and options.
 py::object further_of(const Left& own, const Arguments& arguments) {
   if (own.form == Py_None) return py::none();
   PyObject* const named = arguments.named ? arguments.named.ptr() : Py_None;

@@ -19,7 +19,7 @@ inline pybind11::object interned(const char* name) {
   return pybind11::reinterpret_steal<pybind11::object>(PyUnicode_InternFromString(name));
 }
 
-// Takes the reference. Throws the error of the call whose answer this is.
+// Takes the reference. Throws the error of the call that returned this.
 inline pybind11::object answer_of(PyObject* found) {
   if (found == nullptr) throw pybind11::error_already_set();
   return pybind11::reinterpret_steal<pybind11::object>(found);

@@ -143,8 +143,8 @@ inline std::pair<pybind11::tuple, pybind11::tuple> dense_layout(const std::vecto
 
 class TensorReader {
  public:
-  // `api` is torch.Tensor.__dlpack_c_exchange_api__, or None; `unwatched` knows the types of tensors that compute as torch.Tensor
-  // does; `device` is a DLDeviceType; `dtypes` maps those of torch to (code, bits) of DLPack, for a torch without structures.
+  // `api` is torch.Tensor.__dlpack_c_exchange_api__, or None; `unwatched` has the types of tensors that compute as torch.Tensor
+  // does. `device` is a DLDeviceType; `dtypes` maps those of torch to (code, bits) of DLPack, for a torch without structures.
   TensorReader(const pybind11::object& api, pybind11::object unwatched, std::int32_t device, pybind11::dict dtypes)
       : held_(std::move(unwatched)), unwatched_(held_.cast<const Unwatched&>()), device_(device), dtypes_(std::move(dtypes)) {
     if (api.is_none()) return;
@@ -203,8 +203,8 @@ class TensorReader {
   }
 
  private:
-  // Whether the storage still has all entries: a program may free or shorten it behind the tensor's back, as FSDP does between
-  // its layers, and what then lies there is another's. torch has no negative strides.
+  // Whether the storage still has all entries. A program may free or shorten it behind the tensor's back, as FSDP does between
+  // its layers, and the memory then belongs to another. torch has no negative strides.
   bool is_stored(pybind11::handle x, const TensorView& view) const {
     if (!view.has_entries()) return true;
     std::int64_t last = 0;

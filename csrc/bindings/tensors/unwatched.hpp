@@ -12,10 +12,10 @@ namespace ozfp4::bindings {
 
 class Unwatched {
  public:
-  // `types` of tensors that nobody watches by their class; functions of torch by the names of src/ozfp4/_core.pyi: whether
-  // gradients are recorded, how many dispatch modes there are, where there are some whether one wants to see products, the
-  // interpreters of torch.func (None: there are none), what torch.jit.trace records into (None: it does not), and a module and
-  // its attribute that is below 0 where there are no tangents. Throws for one that is missing.
+  // `types` of tensors that are plain by their class. Then functions of torch by the names of src/ozfp4/_core.pyi: whether
+  // gradients are recorded, how many dispatch modes there are, and whether one of these wants to see products. Then the
+  // interpreters of torch.func (None: there are none), and what torch.jit.trace records into (None: it does not). Last a module
+  // and its attribute that is below 0 where there are no tangents. Throws for one that is missing.
   Unwatched(pybind11::tuple types, const pybind11::dict& functions)
       : types_(std::move(types)),
         records_gradients_(functions["records_gradients"]),

@@ -1,4 +1,4 @@
-// Products of moduli, how long an inner dimension they serve, and the constants of the direct CRT for a prefix of them.
+// Products of moduli, the longest inner dimension for them, and the constants of the direct CRT for a prefix of them.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ PlanInt moduli_product(const Plan& plan, int count);
 // The bound 2^(2 bits) of the product of two integers of so many bits. Precondition: bits in [kLeastBits, kMostBits].
 PlanInt largest_square(int bits);
 
-// The moduli of the first of the sets whose product serves k, as below; of the last where none does. Bit i of a set: moduli[i].
+// The moduli of the first of the sets with a product large enough for k, as below; of the last without one. Bit i of a set:
+// moduli[i].
 std::vector<std::int64_t> find_least_set(const Table<std::uint64_t>& sets, const Table<std::uint16_t>& moduli,
                                          const PlanInt& square, std::int64_t k);
 

@@ -1,8 +1,8 @@
 // Scheme II: integers as residues modulo pairwise coprime numbers, each encoded in limbs.
 //
 // Complex products take moduli over which the Gaussian integers split. Let r^2 = -1 (mod m); such r is where m is odd and all of
-// its prime factors are 1 modulo 4. Then x + i y -> (x + r y, x - r y) takes products of complex integers to products of the two
-// residues by themselves: two products a modulus in place of four.
+// its prime factors are 1 modulo 4. Then x + i y -> (x + r y, x - r y) maps products of complex integers to separate products of
+// the two residues: two products a modulus instead of four.
 //     p = x + r y,  q = x - r y;   P = sum p p',  Q = sum q q';   re = (P + Q) / 2,  im = (P - Q) / (2 r)   (mod m).
 // The planes of B come from its even columns, where the second entry of a pair is -y': its first plane is q', the second p'.
 //
@@ -29,7 +29,7 @@ using plan::RecipeKind;
 
 // ---- One modulus ---------------------------------------------------------------------------------------------------
 
-// The sum of one output of a modulus, and the encoding of its own planes.
+// The sum of one output of a modulus, and the encoding of its planes.
 struct Factor {
   std::int64_t a, b;    // planes: those of the first output of the modulus, 0, or the second, 1
   std::int64_t weight;  // modulo m
