@@ -65,7 +65,7 @@ class BlockPlanes {
   const EncodedOperand& operand_;
   const ByteKernel* kernel_;
   Side side_;
-  bool is_whole_;  // the one block is all of the operand, whose planes there are
+  bool is_whole_;  // the one block is the whole operand, with planes that are there
   Buffer planes_;
   Block held_{-1, 0, 0, 0};
 };

@@ -42,14 +42,14 @@ class StageTimer {
   std::chrono::steady_clock::time_point start_;
 };
 
-// What multiply left of a block of the output, for the whole of K.
+// A block of the output as multiply leaves it, for the whole of K.
 struct OutputBlock : ResultBlock {
   const void* output;
 };
 
-// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` moduli or groups. Of
-// complex products the shape is that of the planes, and the blocks hold residues of the real result.
-// `progress`, if any, is called with the fraction done; it may throw to stop.
+// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` moduli or groups. For
+// complex products the shape is that of the planes, and the blocks hold residues of the real result. `progress`, if any, is
+// called with the fraction done; it may throw to stop.
 void run_blocks(const Plan& plan, int count, const EncodedOperand& a, const EncodedOperand& b, const BlockShape& shape,
                 StageTimes& times, const std::function<void(double)>& progress,
                 const std::function<void(const OutputBlock&)>& finish);

@@ -26,15 +26,15 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
          chain_bytes(accuracy, block.rows, columns, k);
 }
 
-// Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or planes in floating point): of one multiply-add of a plane
-// product, of an entry of a plane that is encoded, and of one sum that is folded, which each piece of K has.
+// Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or planes in floating point). They are of one multiply-add of a
+// plane product, of an entry of a plane that is encoded, and of one sum that is folded, for each piece of K.
 struct Costs {
   double product, entry, fold;
 };
 constexpr Costs kByteCosts{0.0043, 0.4, 0.3}, kFloatCosts{0.06, 1.0, 1.0};
 constexpr double kStart = 32;  // rows and columns that a block's products take longer by
 
-// Of the walk of block_runner.cpp: A's block stays while it goes over columns, B's where it is the only one.
+// For the walk of block_runner.cpp: A's block stays while it goes over columns, B's where it is the only one.
 double cost_of(const Plan& plan, const BlockShape& block, std::int64_t m, std::int64_t n, std::int64_t k) {
   const Costs costs = block.kernel != nullptr ? kByteCosts : kFloatCosts;
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };

@@ -20,8 +20,8 @@ struct BlockShape {
 // Memory for a list of a block's entries and for what settles them, as the accuracy does.
 std::int64_t chain_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k);
 
-// The kernel that serves the plan now, and the blocks that take least time with a workspace at or below `cap` bytes, with room
-// for chain_bytes; the smallest ones where none stay there.
+// The kernel for the plan now, and the blocks that take least time with a workspace at or below `cap` bytes, with room for
+// chain_bytes. The smallest ones where none stay there.
 BlockShape best_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, Accuracy accuracy);
 
 // The same; throws WorkspaceError with the least workspace that the product can run in where it takes more.

@@ -72,7 +72,7 @@ void note_scales(const Scales& scale_a, const Scales& scale_b, MatmulOutcome& ou
   outcome.special_columns = scale_b.special_lines;
 }
 
-// Those that are asked for, or that pay where planes are not asked for.
+// Words and limbs that are asked for, or that pay where planes are not asked for.
 WordWays ways_of(const MatmulOptions& options, int bits, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   if (options.way == Way::words) return {true, nullptr};
   if (options.way == Way::limbs) return {true, amx_limbs.is_here() ? &amx_limbs : &portable_limbs};  // a disabled one, too
@@ -80,7 +80,7 @@ WordWays ways_of(const MatmulOptions& options, int bits, std::int64_t rows, std:
   return ways_that_pay(rows, columns, inner, options.promise, bits);
 }
 
-// The product in words, where these serve it.
+// The product in words, where these are possible.
 bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const Targets& targets,
                        const MatmulOptions& options, const ScaleRequest& request, const WordWays& ways, MatmulOutcome& outcome) {
   const bool is_transposed = is_better_transposed(a.outer, b.outer);
@@ -143,7 +143,7 @@ class Product {
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
   void run(const BlockShape& shape, const Targets& targets) {
-    // Those in a form that the kernel does not take are encoded anew.
+    // Operands in a form that the kernel does not take are encoded anew.
     const auto planes_of = [&](const PreparedOperand* prepared) {
       return prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) ? prepared->planes.get() : nullptr;
     };
@@ -163,7 +163,7 @@ class Product {
   }
 
  private:
-  // Of the blocks' room for planes, where those of a prepared operand are taken as they lie.
+  // The blocks' room for planes, where those of a prepared operand are taken as they lie.
   std::int64_t unused_bytes(const PreparedOperand* prepared, const OperandView& view, std::int64_t outers,
                             const BlockShape& shape) const {
     const bool is_whole = prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) && outers == view.outer &&

@@ -15,8 +15,8 @@
 
 namespace ozfp4 {
 
-// How a product is made: by the planes of its plan, in words (cpu/words), or by limbs of eight bits (cpu/limbs) on any processor,
-// in words where limbs do not hold its integers. All make the same ones.
+// How a product is made: by the planes of its plan, in words (cpu/words), or by limbs of eight bits (cpu/limbs) on any processor.
+// It is in words where limbs do not hold its integers. All make the same ones.
 enum class Way : std::uint8_t { cheaper, planes, words, limbs };
 
 // The products that were made one way, and the most that any of them took.
@@ -46,7 +46,7 @@ struct MatmulOutcome {
   const LimbUnit* limb_unit = nullptr;
   std::int64_t workspace = 0;
   LineRange exponents, capacities;
-  EntryCounts entries;  // of all targets together; none where nothing is promised beside the scaled product
+  EntryCounts entries;  // of all targets together; none where nothing but the scaled product is promised
   std::int64_t special_rows = 0, special_columns = 0;
   StageTimes times;
   const ByteKernel* kernel = nullptr;  // of planes; nullptr: floating point
@@ -55,7 +55,7 @@ struct MatmulOutcome {
   const WayOutcome& reported() const { return by_planes.count > 0 ? by_planes : by_limbs.count > 0 ? by_limbs : in_words; }
   bool is_without_planes() const { return by_planes.count == 0 && in_words.count + by_limbs.count > 0; }
 
-  // As that of a further product of the same plan, beside this one.
+  // As that of a further product of the same plan, next to this one.
   void extend(const MatmulOutcome& other);
 };
 
@@ -63,19 +63,19 @@ struct MatmulOptions {
   std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   Promise promise;
-  Way way = Way::planes;    // words or limbs where they serve, which is no promise: what they do not take is made by planes
-  bool wants_times = true;  // of the stages
+  Way way = Way::planes;             // words or limbs where possible, which is no promise: other products are made by planes
+  bool wants_times = true;           // of the stages
   bool without_planes_only = false;  // or is not made: then nothing is written, and the outcome has no products
-  // Of a real form, the transpose of the complex product that was asked for: Exchanged::columns (cpu/standard/chain.hpp).
+  // For a real form, the transpose of the complex product that was asked for: Exchanged::columns (cpu/standard/chain.hpp).
   bool is_exchanged = false;
 };
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.
-// Precondition: equal inner dimensions at most plan.k_max, 1 or more where there is an update; float64 or float32 operands;
-// targets of equal extents, one or more, that overlap neither them nor each other; of a complex plan, operands expanded as kPair
-// says, and results of even columns; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
-// roundings are to nearest unless the accuracy is correct; what is prepared is so by this plan, for its side, this accuracy and
-// precision.
+// Precondition: equal inner dimensions at most plan.k_max, 1 or more where there is an update; float64 or float32 operands.
+// Targets have equal extents, one or more, and overlap neither them nor each other. For a complex plan, operands are expanded by
+// kPair, and results have even columns. plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
+// roundings are to nearest unless the accuracy is correct. Prepared operands are so by this plan, for their side, this accuracy
+// and precision.
 MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Targets& targets,
                          const MatmulOptions& options);
 

@@ -15,8 +15,8 @@ struct PreparedOperand {
   bool is_packed;      // they are tiles for a kernel for bytes, else [plane][outer][inner]
 };
 
-// `is_right`: it stands for B. Precondition: float64 or float32 entries, at least one; request.bits as for cpu_matmul; of a
-// complex plan expanded as kPair says.
+// `is_right`: it is B. Precondition: float64 or float32 entries, at least one; request.bits as for cpu_matmul; of a complex plan
+// expanded as kPair says.
 PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request, bool is_right);
 
 // An operand of a product, prepared or not. `prepared` is of all lines of the view, and outlives the product.

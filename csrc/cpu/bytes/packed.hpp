@@ -1,5 +1,5 @@
-// Planes of bytes in the tiles of the kernels: each is [panel of 16 lines][tile of 64 entries], and behind one of B lies what
-// sums with it start from, an INT32 for each line. Lines and entries beyond the operand's are zeros.
+// Planes of bytes in the tiles of the kernels: each is [panel of 16 lines][tile of 64 entries]. Behind a plane of B lies the
+// start of its sums, an INT32 for each line. Lines and entries beyond the operand's are zeros.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace ozfp4 {
 
 enum class Side { left, right };
 
-// Of one operand, or of a block of it: extents in lines and entries of a plane.
+// The shape of one operand, or of a block of it: extents in lines and entries of a plane.
 struct PackedShape {
   Side side;
   std::int64_t outers, inners;
@@ -28,15 +28,15 @@ struct PackedShape {
   const std::int32_t* starts(const char* plane) const { return reinterpret_cast<const std::int32_t*>(plane + starts_at()); }
 };
 
-// The longest K of one multiplication: sums of K products of bytes, each at most 2^14, and a residue times a multiplier, below
+// The longest K of one multiplication. Sums of K products of bytes, each at most 2^14, and a residue times a multiplier, below
 // 2^16, stay in the range of fold_signed, 2^29.
 inline constexpr std::int64_t kMostByteInner = 32704;
 
-// Packs n entries of up to 16 lines, `pitch` bytes apart, as the tiles from `to` on of one panel; what is left of the last tile
+// Packs n entries of up to 16 lines, `pitch` bytes apart, as the tiles from `to` on of one panel. The remainder of the last tile
 // and of its lines is zero. Precondition: 1 <= lines <= 16, n >= 1; entries in [-128, 127].
 void pack_lines(Side side, const std::int8_t* entries, std::int64_t pitch, std::int64_t lines, std::int64_t n, void* to);
 
-// What sums with the lines of one panel of B start from: -128 times the sum of each line's entries, which wraps as they do.
+// The start of sums with the lines of one panel of B: -128 times the sum of each line's entries, which wraps as they do.
 void start_values(const void* panel, std::int64_t tiles, std::int32_t* starts);
 
 // All planes, [plane][outer][inner] with K side by side; lines lie `pitch` apart, planes outers * pitch.

@@ -17,10 +17,10 @@ struct ComplexTerm {
   std::ptrdiff_t stride;
 };
 
-// Puts the sum of factor times entry over the terms into `c`, which may be one of them: each part the exact sum, rounded once to
-// nearest in the type of the part, float64 or float32; an exact zero is +0. NaN and infinity follow IEEE, where each part of an
-// entry is the sum of its products of two real numbers; finite numbers change nothing of what they make.
-// Throws std::logic_error for more than kMostSummed terms.
+// Puts the sum of factor times entry over the terms into `c`, which may be one of them. Each part is the exact sum, rounded once
+// to nearest in the type of the part, float64 or float32; an exact zero is +0. NaN and infinity follow IEEE, where each part of
+// an entry is the sum of its products of two real numbers; finite numbers change nothing of what they make. Throws
+// std::logic_error for more than kMostSummed terms.
 void combine_complex(const std::vector<ComplexTerm>& terms, ElementType part, std::int64_t rows, std::int64_t columns, char* c,
                      std::ptrdiff_t stride);
 

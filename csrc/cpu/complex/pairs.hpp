@@ -1,4 +1,4 @@
-// Complex operands as the real ones that stand for them in a product (plan/plan.hpp, kPair).
+// Complex operands as the real ones that replace them in a product (plan/plan.hpp, kPair).
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ struct PairView {
   bool is_turned = false;      // i times what lies in memory, conjugated or not, is meant
 };
 
-// Of a left operand: lines of 2 inner numbers, (re, im) side by side, one line behind the other.
+// For a left operand: lines of 2 inner numbers, (re, im) side by side, one line behind the other.
 void expand_left(const PairView& from, void* to);
 
-// Of a right one: 2 outer lines of 2 inner numbers; of every line (re, -im) along K, then (im, re).
+// For a right one: 2 outer lines of 2 inner numbers; for every line (re, -im) along K, then (im, re).
 void expand_right(const PairView& from, void* to);
 
 }  // namespace ozfp4

@@ -1,4 +1,4 @@
-// The CRT of up to kLanes entries beside each other: loops over these inside of loops over the words of their integers.
+// The CRT of up to kLanes entries at once: loops over these inside of loops over the words of their integers.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,8 @@ void add_columns(const std::uint8_t* residues, int n, const std::uint32_t* weigh
 void add_columns(const std::uint32_t* residues, int n, const std::uint32_t* weight, Columns& columns);
 
 // The integers of crt_from_columns for at most half the work, as many words as the columns have. `refused` is not 0 where the
-// quotient lies so close to a half-integer, by 2^-16, that the integer may be off by the product of the moduli (its estimate is
-// right to 2^31 * 2^-49 = 2^-18): for one random entry in 2^15. Precondition: that of crt_from_columns; `product` of as many
-// words.
+// quotient lies within 2^-16 of a half-integer. The integer may then be off by the product of the moduli (the estimate is right
+// to 2^31 * 2^-49 = 2^-18). That is one random entry in 2^15. Precondition: that of crt_from_columns; `product` of as many words.
 void crt_lanes(const Columns& columns, int n, double inverse, const std::uint32_t* product, LaneWords& x, std::int64_t* refused);
 
 template <int Words>

@@ -21,7 +21,7 @@ template <class T>
 inline void update_lanes_impl(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha,
                               double beta, const double* c, T* result) {
   for (int i = 0; i < n; ++i) {
-    // The same sum, whose rest is no more than a rounding's error: less is uncertain of that.
+    // The same sum, with a rest of no more than a rounding's error: so less is uncertain.
     const double sum = pairs.sum[i] + pairs.rest[i], rest = pairs.rest[i] - (sum - pairs.sum[i]);
     std::int64_t own = 0;
     result[i] = near_update<T>(sum, rest, error[i], exponent[i], alpha, beta, c[i], own);
@@ -31,11 +31,11 @@ inline void update_lanes_impl(LanePairs& pairs, const double* error, int n, cons
 
 // The rounding test of accuracy="correct" for one entry, so that loops over entries vectorise.
 //
-// With x = sum + rest and r = fl(x), t = rest - (r - sum) is the distance of x from r, exactly but for what rest is off by, at
-// most |rest| 2^-52, and |t| <= 2 |rest|. So x and all numbers within `error` of it lie in r + [t - m, t + m] with
-// m >= error + |rest| 2^-48, which has room for the rounding of t +- m. Without an error, and where |rest| < 2^52, m is 0: x, sum
-// and rest are integers, so that rest is off by less than 1 and hence by nothing. Where fl(r + (t - m)) = fl(r + (t + m)) = r,
-// they all round to r to nearest, so that none reaches r's neighbours, and |t| > m says on which side of r they lie.
+// Let x = sum + rest and r = fl(x). Then t = rest - (r - sum) is the distance of x from r, exact but for the error of rest, at
+// most |rest| 2^-52, and |t| <= 2 |rest|. So x and all numbers within `error` of it lie in r + [t - m, t + m] with m >= error +
+// |rest| 2^-48, which has room for the rounding of t +- m. Without an error, and where |rest| < 2^52, m is 0: x, sum and rest are
+// integers, so that rest is off by less than 1 and hence by nothing. Where fl(r + (t - m)) = fl(r + (t + m)) = r, they all round
+// to r to nearest. Then none reaches r's neighbours, and where |t| > m its sign is the side of r on which they lie.
 
 // Facts that all entries share.
 struct CertainRounding {
@@ -70,10 +70,10 @@ inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t
   return moved * exact_power_of_two<double>(exponent);
 }
 
-// The same to the nearest FP32 number. All numbers within the error lie between low and high, around the FP64 number r, which
-// `sum` is not near where parts of either sign cancel: the margin has room for the roundings of both and of r, and for what
-// x.rest is off by. Where these become the same number of single precision, so do all. Small results are refused, as in
-// round_single. Precondition: x times 2^exponent is 0 or a normal FP64 number.
+// The same to the nearest FP32 number. All numbers within the error lie between low and high, around the FP64 number r, which is
+// not near `sum` where parts of either sign cancel. The margin has room for the roundings of both and of r, and for the error of
+// x.rest. Where these become the same number of single precision, so do all. Small results are refused, as in round_single.
+// Precondition: x times 2^exponent is 0 or a normal FP64 number.
 inline float round_certain_single(const SumOfPieces& x, double error, std::int32_t exponent, std::int64_t& refused) {
   const double power = exact_power_of_two<double>(exponent);
   const double r = x.sum + x.rest, margin = error * (1.0 + 0x1p-20) + std::fabs(r) * 0x1p-50;

@@ -68,9 +68,9 @@ void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32
 void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha, double beta,
                   const double* c, float* result);
 
-// Rounds the pairs of n lanes in the given direction to `result`, and refuses those of which not every number within `error` of
-// the integer (0: the integer alone) rounds to the same bits, or where it cannot tell: of FP32 in any direction but to nearest.
-// Refused lanes stay so. Precondition: error >= 0 and at least the true one; integers below 2^157 in magnitude.
+// Rounds the pairs of n lanes in the given direction to `result`. It refuses a lane unless every number within `error` of the
+// integer (0: the integer alone) is known to round to the same bits; FP32 is known to nearest alone. Refused lanes stay so.
+// Precondition: error >= 0 and at least the true one; integers below 2^157 in magnitude.
 void round_certain(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, Rounding rounding, double* result);
 void round_certain(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, Rounding rounding, float* result);
 

@@ -5,10 +5,10 @@
 // With p = fl(alpha sum), q = fl(beta c), t = fl(p + q) and their errors, which are exact,
 //     alpha x + beta c = t + v,   v = error(t) + alpha rest + error(p) + error(q) + alpha d.
 // Let M be the sum of the magnitudes of the first four. v is computed with four roundings, so that it and alpha d are off by less
-// than 2^-49 M, and adding or taking off the margin m = fl(2^-48 M) adds less than 2^-51 M. So alpha x + beta c lies between
-// t + fl(v - m) and t + fl(v + m), and where both round to the same number, that is the result. Where the last three and the
-// error are 0 nothing but the addition rounded, v is its error, and the margin is 0. An error enlarges the margin by |alpha|
-// error and a millionth of it, which has room for the roundings of both.
+// than 2^-49 M. Adding or taking off the margin m = fl(2^-48 M) adds less than 2^-51 M. So alpha x + beta c lies between t + fl(v
+// - m) and t + fl(v + m), and where both round to the same number, that is the result. Where the last three and the error are 0
+// nothing but the addition rounded, v is its error, and the margin is 0. An error enlarges the margin by |alpha| error and a
+// millionth of it, which has room for the roundings of both.
 //
 // Range of what is not refused: factors are in [2^-200, 2^200] in magnitude, the integer times 2^exponent, its parts and c in
 // [2^-400, 2^400] or 0. Products are then 0 or above 2^-600, and no error underflows. An exact zero
@@ -29,7 +29,7 @@ namespace ozfp4 {
 
 inline constexpr std::int32_t kLeastNearExponent = -400, kMostNearExponent = 400 - 160;  // of integers below 2^160
 
-// alpha y 2^exponent + beta c of every y within `error` of x, rounded once to nearest even; `refused` is not 0 where it is not
+// alpha y 2^exponent + beta c of every y within `error` of x, rounded once to nearest even. `refused` is not 0 where it is not
 // certain, and the result is meaningless then. Precondition: factors of are_near_factors, |x| < 2^160, sum and rest multiples of
 // 1, error 0 or in [1/2, 2^200]; any exponent and c.
 template <class T>

@@ -1,5 +1,5 @@
-// Direct CRT of one entry in FP64 numbers, from up to six residues below 2^23.5: what CPUs do four or eight at a time that have
-// no vectors of long products.
+// Direct CRT of one entry in FP64 numbers, from up to six residues below 2^23.5. CPUs without vectors of long products compute
+// four or eight at a time.
 //
 // With P and the weights w_i < P of arith/wide/crt.hpp, both cut into N balanced digits of 24 bits, w_i = sum_j w_ij 2^(24 j),
 // |w_ij| <= 2^23, as many as there are residues,
@@ -7,7 +7,7 @@
 // Every product and sum is an integer below 6 * 2^23.5 * 2^23 + 2^26.1 * 2^23 < 2^50.1 (q <= S / P + 1/2 with S / P < sum_i r_i
 // < 2^26.1), which FP64 holds, fused or not.
 //
-// Quotient: t = sum_i r_i f_i, f_i = fl(w_i / P) < 1, off by 2^-50 at most, that is 6 * 2^23.5 * 2^-50 < 2^-23.9 in all; up to
+// Quotient: t = sum_i r_i f_i, f_i = fl(w_i / P) < 1, off by 2^-50 at most, that is 6 * 2^23.5 * 2^-50 < 2^-23.9 in all. Up to
 // twelve roundings of numbers below 2^26.1 add 12 * 2^-27 < 2^-23.4. So |t - S / P| < 2^-22, and where t lies further than 2^-20
 // from a half-integer, rint(t) is q. Elsewhere, for one random entry in 2^19, the result may be off by P and is not vouched for.
 //
@@ -33,7 +33,7 @@ inline constexpr double kMostNumber = 11863283;            // of a residue and 1
 
 // Constants of one prefix of the moduli; digits beyond those of P are 0.
 struct NumberCrt {
-  int count = 0;  // 0: they serve nobody
+  int count = 0;  // 0: not usable
   double fraction[kMostNumbers] = {};
   double weight[kMostNumbers][kMostNumbers] = {};
   double product[kMostNumbers] = {};
@@ -78,7 +78,7 @@ constexpr double balanced_digit_of(const WideInt<Words>& x, int j, std::int64_t&
   return static_cast<double>(digit - (carry << kDigitBits));
 }
 
-// Of the moduli that these constants of the CRT are of; count = 0 where they are too few, too many or too large.
+// For the moduli of these constants of the CRT; count = 0 where they are too few, too many or too large.
 template <int Words>
 NumberCrt make_number_crt(const CrtConstants<Words>& constants, const std::vector<std::int64_t>& moduli) {
   NumberCrt numbers;
@@ -102,7 +102,7 @@ NumberCrt make_number_crt(const CrtConstants<Words>& constants, const std::vecto
   return numbers;
 }
 
-// Integers of n entries, whose residues by modulus g lie at residues + g * pitch; refused where the pair may not be the integer.
+// Integers of n entries, from residues by modulus g at residues + g * pitch; refused where the pair may not be the integer.
 // Precondition: 0 <= n <= kLanes, constants of some moduli.
 void number_lanes(const NumberCrt& constants, const std::uint32_t* residues, std::int64_t pitch, int n, LanePairs& pairs);
 

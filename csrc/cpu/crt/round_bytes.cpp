@@ -1,5 +1,5 @@
 // AVX-512 with VNNI (VPDPBUSD: four unsigned by four signed bytes for each sum of 32 bits), VBMI (VPERMB: bytes in any order) and
-// VBMI2 (VPSHLDVQ: shifts through two words): Ice Lake, Zen 4 and later.
+// VBMI2 (VPSHLDVQ: shifts through two words). Ice Lake, Zen 4 and later have them.
 //
 // The sums of eight entries lie in the 64-bit lanes of a vector, see signed_columns.hpp. For FP32 the integer is first rounded to
 // the 53 bits that FP64 holds, to odd.
@@ -168,8 +168,8 @@ OZFP4_TARGET std::uint64_t round_sums(const SignedColumns& columns, const Sums& 
 }
 
 // The integer is 2^64 high + low, |low| <= 2^63. Either word is an FP64 number and the error of its conversion, at most 2^7 and
-// 2^9. Where that of `high` is not 0 the sum of the numbers is the upper one, and the rest is at least 2^63 - 2^9 in magnitude:
-// it is off by 2^-53 of that and of itself. Else the rest is the sum of two numbers, rounded once.
+// 2^9. Where that of `high` is not 0 the sum of the numbers is the upper one, and the rest is at least 2^63 - 2^9 in magnitude.
+// Then it is off by 2^-53 of that and of itself. Else the rest is the sum of two numbers, rounded once.
 OZFP4_TARGET std::uint64_t pair_sums(const SignedColumns& columns, const Sums& sums, int n, double* sum, double* rest) {
   const __m512d unit = _mm512_castsi512_pd(_mm512_set1_epi64(static_cast<long long>(kDoubleBias - columns.shift) << 52));
   const __m512d word = _mm512_set1_pd(0x1p64);

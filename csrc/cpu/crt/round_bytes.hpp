@@ -14,8 +14,8 @@ inline constexpr int kByteLanes = 64;
 bool can_round_bytes();
 
 // T: double or float. result[i] = integer i * 2^exponent[i], rounded once to nearest even, from residues[modulus * pitch + i] of
-// `count` moduli. Returns the entries that it does not vouch for: those so close to P / 2 that the quotient is in doubt; all of
-// them where an exponent is beyond [kLeastByteExponent, kMostByteExponent]. Precondition: can_round_bytes(); 1 <= n <=
+// `count` moduli. Returns the entries that it does not vouch for: those so close to P / 2 that the quotient is in doubt. These
+// are all where an exponent is beyond [kLeastByteExponent, kMostByteExponent]. Precondition: can_round_bytes(); 1 <= n <=
 // kByteLanes; count as in make_signed_columns, columns.groups > 0 and columns.loss = 0; residues are below their moduli.
 template <class T>
 std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,

@@ -1,6 +1,6 @@
 // Integers 2^64 high + low, eight of them, rounded to FP64. They are shifted left until the leading bit, the highest that differs
-// from the sign, is bit 62 of a window of 64 bits, and whatever is set below the window is or-ed into the window's last bit. That
-// rounds to odd, of which the conversion to FP64 makes the one rounding to nearest.
+// from the sign, is bit 62 of a window of 64 bits. All bits below the window are or-ed into the window's last bit. That rounds to
+// odd, of which the conversion to FP64 makes the one rounding to nearest.
 //
 // Included once OZFP4_TARGET is defined as OZFP4_AVX512_BYTES.
 #pragma once

@@ -1,8 +1,8 @@
 // round_scaled for integers of up to 157 bits and results that are certain to be normal, in FP64 arithmetic: what CPUs do
 // eight at a time.
 //
-// The integer is the sum of three FP64 numbers, each exact: the lowest 52 bits, the next 52 and the signed rest. Their
-// correctly rounded sum is that of Boldo and Melquiond (Emulation of FMA and correctly rounded sums, 2008): two error-free
+// The integer is the sum of three FP64 numbers, each exact: the lowest 52 bits, the next 52 and the signed rest. Their correctly
+// rounded sum is that of Boldo and Melquiond (Emulation of FMA and correctly rounded sums, 2008). It takes two error-free
 // additions, the two errors added with rounding to odd, and one addition that rounds. No product in it is ever rounded, so
 // contracting them to fused multiply-adds changes nothing.
 #pragma once

@@ -30,7 +30,7 @@ WideInt<Words> shifted(WideInt<Words> x, int count) {
   return wide_shift_left(x, count);
 }
 
-// Signed digits of `Bits` bits whose sum is x. Precondition: |x| < 2^126.
+// Signed digits of `Bits` bits with the sum x. Precondition: |x| < 2^126.
 template <int Bits, int Words>
 void cut_signed(const WideInt<Words>& x, std::int32_t* digit) {
   constexpr std::int32_t base = 1 << Bits;

@@ -41,8 +41,7 @@ void store_tile(const Word* sums, const ResultView& result, std::int64_t row, st
   }
 }
 
-// The largest block whose panels stay at or below `cap` bytes; nothing where those of one tile do not. Precondition: extents
-// >= 1.
+// The largest block with panels of `cap` bytes or less; nothing where those of one tile are larger. Precondition: extents >= 1.
 std::optional<DirectShape> choose_direct_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t word_bytes,
                                                std::int64_t cap) {
   DirectShape shape{std::min(m, kBlockSide), std::min(n, kBlockSide), std::min(k, kBlockInner), word_bytes};
@@ -296,7 +295,7 @@ bool DirectMatmul::prepare(std::int64_t workspace_limit) {
   outcome_.products = is_empty() ? 0 : 1;
   is_swapped_ = m_ < n_;  // the few lines are those of the second side
   if (is_empty()) return true;
-  // What takes no workspace is refused as the rest is: of the blocks of a larger product, all are written or none.
+  // A product without workspace is refused as the others are: either all blocks of a larger product are written or none.
   if (is_thin()) return choose_direct_shape(1, 1, 1, outcome_.word_bits / 8, workspace_limit).has_value();
   is_swapped_ = is_better_transposed(m_, n_);
   const auto shape =

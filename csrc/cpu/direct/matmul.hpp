@@ -33,24 +33,24 @@ struct DirectOutcome {
   StageTimes times;
 };
 
-// The products of a stack of matrices of one shape: first every pair of them is looked at, then it is decided once for all what
-// serves them, and only then anything is written. What has up to kThin rows or columns is multiplied line by line as it lies; the
-// rest in tiles.
+// The products of a stack of matrices of one shape. First every pair of them is looked at, then the way is decided once for all,
+// and only then anything is written. Products of up to kThin rows or columns are multiplied line by line as they lie; the others
+// in tiles.
 class DirectMatmul {
  public:
   // `a`, `b` (seen from its columns) and `target` are any of the stack: only their extents and types count. Precondition: equal
   // inner dimensions; integer entries; targets of their extents that overlap neither.
   DirectMatmul(const OperandView& a, const OperandView& b, const IntegerTarget& target, bool wants_exact);
 
-  // Whether what serves depends on the sizes of entries.
+  // Whether the way depends on the sizes of entries.
   bool needs_norms() const;
 
-  // Of one pair, where norms are needed.
+  // Looks at one pair, where norms are needed.
   void look(const OperandView& a, const OperandView& b);
 
-  // After a look at every pair: false where the exact product is asked for, or one modulo a number, and the norms do not say that
-  // all of it fits the result's type, by |C_ij| <= ||a_i|| ||b_j||; and where not even a tile of one entry along K fits the
-  // workspace.
+  // After a look at every pair. False where the exact product is wanted, or one modulo a number, and the norms do not prove that
+  // all of it fits the result's type, by |C_ij| <= ||a_i|| ||b_j||. False also where not even a tile of one entry along K fits
+  // the workspace.
   bool prepare(std::int64_t workspace_limit);
 
   // result = A B modulo 2^w of its type, or modulo the target's number. Precondition: prepared. `progress` as in

@@ -1,6 +1,6 @@
 // AVX-512 with VNNI (VPDPBUSD: four unsigned by four signed bytes for each sum of 32 bits) and VBMI (VPERMT2B: any bytes of two
-// registers). The sums start from the bits of 1.5 2^23, so that as FP32 numbers they are that plus x, |x| < 2^22, and so is the
-// residue r in the end, whose byte is the lowest of these bits.
+// registers). The sums start from the bits of 1.5 2^23, so that as FP32 numbers they are that plus x, |x| < 2^22. So is the
+// residue r in the end: its byte is the lowest of these bits.
 #include "cpu/encode/byte_residues.hpp"
 
 #include <algorithm>
@@ -32,11 +32,11 @@ ByteModulus make_byte_modulus(const Group& group, int words) {
 
 #if OZFP4_HAS_AVX512
 
-constexpr int kVectors = 4;  // of 16 entries, whose bytes fill a register
+constexpr int kVectors = 4;  // of 16 entries: their bytes fill a register
 constexpr std::int64_t kStep = 16 * kVectors;
 static_assert(kTileInner % kStep == 0, "lines of scratch are read to the end of a step");
 
-// Of an even modulus m / 2 becomes -m / 2.
+// With an even modulus m / 2 becomes -m / 2.
 OZFP4_INLINE __m512 untie(__m512 r, const ByteModulus& m) {
   const __m512 half = _mm512_set1_ps(kMagic + 0.5f * m.modulus);
   return _mm512_mask_sub_ps(r, _mm512_cmp_ps_mask(r, half, _CMP_GE_OQ), r, _mm512_set1_ps(m.modulus));

@@ -13,9 +13,9 @@ namespace ozfp4 {
 // Words of the longest integers: 96 bits, sign included.
 inline constexpr int kMostByteWords = 3;
 
-// An integer v in two's complement is sum_j b_j 2^(8 j) - 2^(8 J - 1) for its bytes b_j, the top bit of the last one turned. So
-// v = x (mod m) for x = start + sum_j b_j w_j, where w_j = 2^(8 j) and start = -2^(8 J - 1) modulo m, both balanced, in
-// [-m / 2, m / 2): |x| <= 12 * 255 * 128 + 128 < 2^19. x - m rint(x / m) is found as by cpu/encode/residue.hpp.
+// An integer v in two's complement is sum_j b_j 2^(8 j) - 2^(8 J - 1) for its bytes b_j, the top bit of the last one turned. So v
+// = x (mod m) for x = start + sum_j b_j w_j, where w_j = 2^(8 j) and start = -2^(8 J - 1) modulo m. Both are balanced, in [-m /
+// 2, m / 2): |x| <= 12 * 255 * 128 + 128 < 2^19. x - m rint(x / m) is found as by cpu/encode/residue.hpp.
 struct ByteModulus {
   float modulus, inverse;
   bool has_ties;  // even, but not 256, of which bytes hold -128 alone
@@ -27,8 +27,8 @@ struct ByteModulus {
 // All of the planes of lines of integers: residues in [-m / 2, m / 2).
 class ByteEncoder {
  public:
-  // Of the first `count` moduli, for integers of up to 2^bits in magnitude; none where something else has to encode them: limbs
-  // that are no residues, integers that are too long, or a CPU without the instructions.
+  // An encoder for the first `count` moduli and integers of up to 2^bits in magnitude. None where it is not possible: limbs that
+  // are no residues, integers that are too long, or a CPU without the instructions.
   static std::optional<ByteEncoder> of(const Plan& plan, int count, int bits);
 
   // Planes of one line, `pitch` apart: word[0][i], word[1][i] and so on are the words of integer i. Precondition:

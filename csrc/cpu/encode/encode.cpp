@@ -32,7 +32,7 @@ struct PlainTarget {
   void end_tile(std::int64_t, std::int64_t, std::int64_t, std::int64_t) const {}
 };
 
-// The same packed: a tile of lines at a time, from planes of its own that stay in the cache.
+// The same packed: a tile of lines at a time, from separate planes that stay in the cache.
 class PackedTarget {
  public:
   PackedTarget(const PackedShape& shape, std::int64_t planes, void* to)

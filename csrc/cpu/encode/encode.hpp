@@ -28,8 +28,8 @@ struct Block {
   }
 };
 
-// Scale exponents of all lines of an operand, and the most bits that one of them gives its integers: at most the plan's. Those of
-// an int8 operand are null and 8, its entries being integers already.
+// Scale exponents of all lines of an operand, and the most bits that one of them gives its integers: at most the plan's. For an
+// int8 operand they are null and 8, its entries being integers already.
 struct LineScales {
   const std::int32_t* shift;
   int bits;
@@ -54,8 +54,8 @@ EncodedOperand encoded_operand(const Plan& plan, const OperandView& view, const 
 std::int64_t planes_bytes(const Plan& plan, const ByteKernel* kernel, Side side, std::int64_t planes, std::int64_t outers,
                           std::int64_t inners);
 
-// Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners;
-// packed as one side of the product where there is a kernel, for planes of bytes.
+// Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners.
+// Planes of bytes are packed as one side of the product where there is a kernel.
 void cpu_encode(const Plan& plan, const ByteKernel* kernel, int count, const OperandView& operand, const LineScales& scales,
                 const Block& block, Side side, void* planes);
 

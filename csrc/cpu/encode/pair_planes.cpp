@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kEntryGrain = 100000;
 
-// re x + im y of two residues modulo m, and m; weights and residues balanced, at most m / 2 in magnitude: for m < 2^8 the sum is
-// below 2^15, for m < 2^23.5 below 2^46, in the range of reduce.
+// re x + im y of two residues modulo m, and m. Weights and residues are balanced, at most m / 2 in magnitude: for m < 2^8 the sum
+// is below 2^15, for m < 2^23.5 below 2^46, in the range of reduce.
 template <class Real>
 struct Combination {
   Real re, im, modulus, inverse;
@@ -24,7 +24,8 @@ struct Combination {
   static Real balanced(std::int64_t w, std::int64_t m) { return static_cast<Real>(w > m / 2 ? w - m : w); }
 };
 
-// Of the pairs of a line. A plane that is one of the two parts is copied: modulo an even number reduce might leave m / 2.
+// Residues of the pairs of a line. A plane that is one of the two parts is copied: modulo an even number reduce might leave m /
+// 2.
 template <class Limb, class Real>
 inline void combine_impl(const Limb* pairs, std::int64_t n, const Combination<Real>& to, Limb* plane) {
   if (to.im == 0 || to.re == 0) {
@@ -67,8 +68,8 @@ void write_pair_limbs(const Plan& plan, int count, const std::int8_t* residues, 
   }
 }
 
-// One part of the results, every second entry of `out`, from residues in [0, m): the sum is below 2^17 for m below 2^8, and
-// below 2^47 for m below 2^23.5.
+// One part of the results, every second entry of `out`, from residues in [0, m). The sum is below 2^17 for m below 2^8, and below
+// 2^47 for m below 2^23.5.
 template <class Stored, class Real>
 inline void join_impl(const Stored* first, const Stored* second, std::int64_t n, const Combination<Real>& to, Stored* out) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// The planes of a complex plan from the residues of the entries, which come in pairs x, y along K; and the residues of the parts
+// The planes of a complex plan from the residues of the entries, which come in pairs x, y along K. Also the residues of the parts
 // of a result from those that multiply leaves.
 #pragma once
 

@@ -1,12 +1,12 @@
-// Residue of an integer modulo m, exact, in floating point: FP32 for byte-sized moduli (both CPU vectors and GPUs run FP32 at
-// full rate, integer multiply-high at half of it or less), FP64 for the CPU's moduli of up to 23.5 bits.
+// Residue of an integer modulo m, exact, in floating point. It is FP32 for byte-sized moduli, as both CPU vectors and GPUs run
+// FP32 at full rate, integer multiply-high at half of it or less. It is FP64 for the CPU's moduli of up to 23.5 bits.
 //
-// The integer is cut into pieces of w bits, v = sum_j p_j 2^(w j), the weights are w_j = 2^(w j) mod m, balanced, |w_j| <= m/2
+// The integer is cut into pieces of w bits, v = sum_j p_j 2^(w j). The weights are w_j = 2^(w j) mod m, balanced, |w_j| <= m/2
 // (w_0 = 1), and the sum x of the products is reduced by r = x - rint(x / m) * m. Every intermediate value is an integer below
-// 2^24 (FP64: 2^53), so nothing is rounded, with or without fused multiply-add, except the quotient x * fl(1/m), whose absolute
-// error, at most |x| / m * 2^-23 (2^-52) (1 + 2^-24), is below 1/(2m) for |x| below 2^22 (2^51). For odd m no x / m lies closer
-// than 1/(2m) to a half-integer, so the quotient rounds to the right integer; for even m a tie may go either way, and both ways
-// give the same residue in [0, m).
+// 2^24 (FP64: 2^53), so nothing but the quotient x * fl(1/m) is rounded, with or without fused multiply-add. Its absolute error
+// is at most |x| / m * 2^-23 (2^-52) (1 + 2^-24), below 1/(2m) for |x| below 2^22 (2^51). For odd m no x / m lies closer than
+// 1/(2m) to a half-integer, so the quotient rounds to the right integer. For even m a tie may go either way, and both ways give
+// the same residue in [0, m).
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 namespace ozfp4 {
 
 // x reduced towards [-m/2, m/2]. Precondition: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, 4 <= m <= 2^8
-// (float), 4 <= m <= 2^24 (double): then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <=
-// 2^22 m, 2^51 m), and rint(x/m) * m and the difference are exact. The result is congruent to x, and
-// |result| <= m/2 + 2; it is at most m/2 when |x| < 2^22 (float), 2^51 (double).
+// (float), 4 <= m <= 2^24 (double). Then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <= 2^22 m,
+// 2^51 m), and rint(x/m) * m and the difference are exact. The result is congruent to x, and |result| <= m/2 + 2; it is at most
+// m/2 when |x| < 2^22 (float), 2^51 (double).
 template <class Real>
 OZFP4_HD Real reduce(Real x, Real modulus, Real inverse) {
   return x - round_to_integer(x * inverse) * modulus;
@@ -39,7 +39,7 @@ inline constexpr int kPiecesPerSum = sizeof(Real) == 4 ? 8 : 5;
 template <class Real>
 inline constexpr int kMostPieces = sizeof(Real) == 4 ? 16 : 8;
 
-// Capacity up to which the pieces serve: 206 and 215.
+// Capacity up to which the pieces are enough: 206 and 215.
 template <class Real>
 inline constexpr int kMostPieceBits = sizeof(Real) == 4 ? 15 * 13 + 11 : 7 * 27 + 26;
 

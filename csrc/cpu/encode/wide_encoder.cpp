@@ -70,7 +70,7 @@ OZFP4_VECTORISED void unbalance_line(const float* balanced, std::int64_t n, floa
 constexpr int kPartLimbs = 6;
 constexpr std::uint32_t kPart = 4826809;  // 13^6
 
-// The lowest part of each magnitude, whose other parts remain.
+// The lowest part of each magnitude; the other parts remain.
 OZFP4_VECTORISED void divide_words(std::uint32_t* words, std::int64_t n, std::uint64_t* rest) {
   for (std::int64_t i = 0; i < n; ++i) {
     rest[i] = (rest[i] << 32) | words[i];

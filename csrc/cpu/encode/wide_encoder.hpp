@@ -12,8 +12,8 @@
 
 namespace ozfp4 {
 
-// Limbs of n residues of a group that has a table for them, at planes[p * pitch], p from 0; `residues` in [0, modulus), or bytes
-// plus 128 where the plan is for int8 entries.
+// Limbs of n residues of a group that has a table for them, at planes[p * pitch], p from 0. `residues` are in [0, modulus), or
+// bytes plus 128 where the plan is for int8 entries.
 void write_table_planes(const Group& group, const std::uint8_t* residues, std::int64_t n, std::int8_t* planes,
                         std::int64_t pitch);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kDepth = 512;    // of K at a time: panels stay in the first two caches while tiles take them
 constexpr std::int64_t kDecoded = 128;  // of K, of as many lines as a panel has: half of a first-level cache
-constexpr std::int64_t kColumns = 288;  // whose panels lie in the second-level cache or near it: a multiple of kGemmColumns
+constexpr std::int64_t kColumns = 288;  // with panels in the second-level cache or near it: a multiple of kGemmColumns
 
 // Lines as a panel [k][Lines], zeros in the place of those that there are not.
 template <std::int64_t Lines, class T>

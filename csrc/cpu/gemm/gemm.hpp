@@ -1,4 +1,4 @@
-// Products of planes in floating point, whose sums are exact.
+// Products of planes in floating point, with exact sums.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ozfp4 {
 
-// What a thread needs for panels, 1.2 MB at most: no less for more columns or terms.
+// The panels of a thread, 1.2 MB at most: no less for more columns or terms.
 template <class T>
 std::int64_t gemm_bytes(std::int64_t columns, std::int64_t k);
 

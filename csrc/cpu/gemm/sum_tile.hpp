@@ -1,4 +1,4 @@
-// The register tile of sums in machine words, which wrap, and of sums in FP64 beside these.
+// The register tile of sums in machine words, which wrap, together with sums in FP64.
 #pragma once
 
 #include <cstdint>

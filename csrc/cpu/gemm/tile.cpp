@@ -40,8 +40,8 @@ struct __attribute__((packed, may_alias)) Triple {
   Vector vector[3];
 };
 
-// A part of the tile at a time, whose sums fill `Rows` x 3 registers: of AVX-512 all of it, else a quarter. It is inlined into
-// functions that have the instructions of `fuse`.
+// A part of the tile at a time: its sums fill `Rows` x 3 registers. With AVX-512 it is all of the tile, else a quarter. It is
+// inlined into functions that have the instructions of `fuse`.
 template <int Rows, class Vector, class T>
 inline __attribute__((always_inline)) void add_fused(void (*fuse)(const T&, const Vector&, Vector&), const T* a, const T* b,
                                                      std::int64_t k, bool accumulate, T* c, std::int64_t pitch) {

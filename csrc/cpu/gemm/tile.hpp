@@ -1,4 +1,4 @@
-// The register tile of products in floating point: of planes, whose sums are exact, and of chains of fused multiply-adds.
+// The register tile of products in floating point: of planes, with exact sums, and of chains of fused multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct GemmTile {
   void (*add_products)(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, std::int64_t pitch) = nullptr;
 };
 
-// Of those that this CPU has, the fastest first; behind the last one without a name.
+// The tiles of this CPU, the fastest first; behind the last one without a name.
 template <class T>
 GemmTile<T> gemm_tile(int number = 0);
 

@@ -25,13 +25,13 @@ struct IntegerOutcome {
   StageTimes times;
   const ByteKernel* kernel = nullptr;  // nullptr: floating point
 
-  // As that of a further product of the same plan, beside this one.
+  // As that of a further product of the same plan, next to this one.
   void extend(const IntegerOutcome& other);
 };
 
 // target = A B, exact but for what the target keeps of it. `b` is seen from its columns. Precondition: equal inner dimensions at
-// most plan.k_max; integer entries of magnitude 2^plan.bits at most, of a plan of INT8 products int8 ones, and K < 2^49; a target
-// of their extents that overlaps neither. `progress`, if any, is called with the fraction done; it may throw to stop.
+// most plan.k_max; integer entries of magnitude 2^plan.bits at most, for a plan of INT8 products int8 ones, and K < 2^49. The
+// target has their extents and overlaps neither. `progress`, if any, is called with the fraction done; it may throw to stop.
 IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const IntegerTarget& target,
                                   std::int64_t workspace_limit, const std::function<void(double)>& progress);
 

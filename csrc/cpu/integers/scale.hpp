@@ -1,4 +1,4 @@
-// What stage 1 is where entries are integers: nothing is scaled, and the norms say how many moduli are needed.
+// Stage 1 for entries that are integers: nothing is scaled, and the norms give the number of moduli.
 #pragma once
 
 #include "cpu/runtime/matrix_view.hpp"

@@ -15,8 +15,8 @@ namespace ozfp4 {
 
 class CertainLimbs {
  public:
-  // Precondition: that of round_diagonals; scales with records, whose counts are those of the integers; shifts of all lines, as
-  // they are raised.
+  // Precondition: that of round_diagonals; scales with records, with the counts of the integers; shifts of all lines, as they are
+  // raised.
   CertainLimbs(const Scales& rows, const std::int32_t* row_shift, const Scales& columns, const std::int32_t* column_shift,
                const Target& target, Listed& listed);
 
@@ -27,7 +27,7 @@ class CertainLimbs {
   EntryCounts counts() const;
 
  private:
-  // What LineErrors has of all lines.
+  // The largest LineErrors of all lines.
   class Lines {
    public:
     Lines(const Scales& scales, const std::int32_t* shift);

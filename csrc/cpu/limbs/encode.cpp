@@ -39,7 +39,7 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
 
 #if OZFP4_HAS_AVX512
 // 64 entries in eight registers, plus halves at every byte and modulo 2^64; afterwards register i holds their limbs i, in the
-// same order. Of ninth limbs `last` has those of register i in the bytes i, afterwards in the same order as the others.
+// same order. For ninth limbs `last` has those of register i in the bytes i, afterwards in the same order as the others.
 struct Entries {
   __m512i v[8], last;
 };
@@ -61,10 +61,10 @@ OZFP4_TARGET inline LineScales scales_of(__m512d scale, __m512i raised) {
 
 // Entries to the integers of register i, 0 in the place of NaN and infinities, and which of them are rounded.
 //
-// Those of nine limbs are in two parts, of the raised number: z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30, which an
-// addition of 1.5 * 2^52 leaves in the lower bits: rest is an FP64 number, |rest| <= 2^39, and rounded to even, a multiple of
-// 2^raised, it makes z so, as 2^40 h is an even one. With t, that integer plus the halves, 0 < t < 2^64, the ninth limb is what
-// 2^40 h + t has above 64 bits: bits 24 and up of h + floor(t 2^-40), the fourth byte.
+// Integers of nine limbs are in two parts of the raised number: z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30. An
+// addition of 1.5 * 2^52 leaves h in the lower bits. rest is an FP64 number, |rest| <= 2^39. Rounded to even, a multiple of
+// 2^raised, it makes z so, as 2^40 h is an even one. Let t be that integer plus the halves, 0 < t < 2^64. The ninth limb is the
+// part of 2^40 h + t above 64 bits: bits 24 and up of h + floor(t 2^-40), the fourth byte.
 template <bool Nine, bool Finite>
 OZFP4_TARGET inline __mmask8 to_integers(__m512d x, const LineScales& line, int i, Entries& own) {
   constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities

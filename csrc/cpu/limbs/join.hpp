@@ -18,7 +18,7 @@ struct JoinedTile {
 // Precondition: sums of kDiagonalSums for each diagonal, as multiply leaves them.
 void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile);
 
-// The integer of one entry, whose sums lie kDiagonalSums apart, as it was before it was raised. Precondition: sums of at most
+// The integer of one entry, as it was before it was raised, from sums that lie kDiagonalSums apart. Precondition: sums of at most
 // 2^30 of such integers; 0 <= raised < 8 * 16.
 using JoinedInteger = WideInt<6>;
 JoinedInteger join_diagonals(const std::int32_t* sums, int limbs, int raised);

@@ -1,9 +1,9 @@
 // Sixteen results lie in the 32-bit lanes of a vector. Carries go up from diagonal to diagonal until there are four words of 32
-// bits and what is above; pairs of words make 64-bit lanes, and two of these the integer that cpu/crt/round_odd.hpp rounds.
+// bits and the rest above. Pairs of words make 64-bit lanes, and two of these the integer that cpu/crt/round_odd.hpp rounds.
 //
 // Results have 53 bits, so that rounding changes where the ten bits below, and what follows, are 1 0 0 ... With f the 64 bits
 // below a result's last one, that is 2^63. Below a power of two results lie twice as dense: within a quarter of the last place
-// there is none of the places where these change, and so no other rounding within an error e of a number for which
+// there is none of the places where these change. So there is no other rounding within an error e of a number for which
 //     e <= 2^62 and |f - 2^63| > e.
 // The integer is off by less than 2^21 where it was shortened, which lost less than one in 2^95, and f by 1.
 //
@@ -35,8 +35,8 @@ struct Row {
   __m512i word[kWords], above;
 };
 
-// Bytes are moved by shuffles, which have units of their own beside those of shifts. For each byte of a number where from, in
-// each of four numbers: from nowhere, 0x80, is 0.
+// Bytes are moved by shuffles, which have units apart from those of shifts. For each byte of a number where from, in each of four
+// numbers: from nowhere, 0x80, is 0.
 OZFP4_INLINE __m512i bytes_from(std::uint32_t of_first) {
   const __m512i in_four = _mm512_set4_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0);
   return _mm512_or_si512(_mm512_set1_epi32(static_cast<int>(of_first)), in_four);
@@ -101,7 +101,7 @@ OZFP4_INLINE void shorten(__mmask16 is_long, Row& own, Halves& scale) {
   for (int h = 0; h < kHalves; ++h) scale.of[h] = _mm512_add_epi64(scale.of[h], more.of[h]);
 }
 
-// What a number is tested for. Nothing; whether the lower diagonals may matter to it; whether its error, or that and the lower
+// The tests of a number. Nothing; whether the lower diagonals may matter to it; whether its error, or that and the lower
 // diagonals, may.
 enum class Test { none, lower, error, both };
 constexpr bool is_upper(Test test) { return test == Test::lower || test == Test::both; }
@@ -192,7 +192,7 @@ class Errors {
     return _mm512_fmadd_pd(of_column, _mm512_mul_pd(half_[h], _mm512_set1_pd(rows_.power[row])), first);
   }
 
-  // What the lower diagonals come to.
+  // The size of the lower diagonals.
   OZFP4_INLINE __m512d of_lower(std::int64_t row, int h) const {
     return _mm512_mul_pd(_mm512_set1_pd(rows_.raised_power[row] * lower_), raised_power_[h]);
   }

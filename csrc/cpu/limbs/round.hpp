@@ -1,5 +1,5 @@
-// Results of a product by limbs in double precision, rounded where the sums of its diagonals lie: the bits that round_lanes gives
-// of what join_diagonals leaves, without the three numbers in between.
+// Results of a product by limbs in double precision, rounded from the sums of its diagonals. They are the bits that round_lanes
+// gives after join_diagonals, without the three numbers in between.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct RoundedTile {
   ResultView result;
 };
 
-// The sums of one tile's diagonals as multiply leaves them, [diagonal][row][column], aligned to 64 bytes: of `inner` products of
-// integers of at most 2^(8 limbs - 2); and which of them are there, all or the upper ones.
+// The sums of one tile's diagonals as multiply leaves them, [diagonal][row][column], aligned to 64 bytes. They are of `inner`
+// products of integers of at most 2^(8 limbs - 2); and which of them are there, all or the upper ones.
 struct TileSums {
   const std::int32_t* sums;
   int limbs;
@@ -42,13 +42,13 @@ bool can_round_diagonals();
 // floating-point mode.
 bool round_diagonals(const TileSums& sums, const RoundedTile& tile);
 
-// What is known of the rounding of a tile's lines, from its first row or column on: how many entries are rounded and how many are
-// not 0, as numbers, 2^(c - 1 - shift) and 2^-shift of integers that are not raised, and 2^-shift of those that are.
+// Facts of the rounding of a tile's lines, from its first row or column on. They are the numbers of entries that are rounded and
+// that are not 0. Then 2^(c - 1 - shift) and 2^-shift of integers that are not raised, and 2^-shift of those that are.
 struct LineErrors {
   const double *rounded, *nonzeros, *half, *power, *raised_power;
 };
 
-// Bits of columns, by row: entries of which the error is 0, and those where not every number within the error, error_bound
+// Bits of columns, by row: entries with an error of 0, and those where not every number within the error, error_bound
 // (arith/accuracy/certificate.hpp), is known to round to the same result.
 struct CertainEntries {
   std::uint16_t exact[kPanelLines], uncertain[kPanelLines];

@@ -1,5 +1,5 @@
-// How the operands of a product by limbs of eight bits lie, and what multiply leaves of it: scheme I, whole, for products so
-// small that nothing else pays (arith/limbs/signed_bytes.hpp is its GPU's).
+// How the operands of a product by limbs of eight bits lie, and the sums that multiply leaves. It is scheme I, whole, for
+// products so small that nothing else pays (arith/limbs/signed_bytes.hpp has the GPU's).
 //
 // An integer is v = sum_i l_i 2^(8 i) with signed bytes l_i. A dot product of integers is sum_d D_d 2^(8 d), where the diagonal
 // D_d sums l_i l'_j over i + j = d and over K. Precondition: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight
@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMostLimbInner = 1 << 12;
 static_assert(most_diagonal(kMostLimbs, kMostLimbInner) < std::int64_t(1) << 30,
               "diagonals are INT32, four of them a number of 55 bits");
 
-// Those that integers of so many bits take: numbers of single precision four, most of double precision seven or eight, and nine
+// Limbs for integers of so many bits: four for numbers of single precision, seven or eight for most of double precision, and nine
 // where results are correctly rounded.
 constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 54 ? 7 : capacity <= 62 ? 8 : 9; }
 
@@ -28,21 +28,21 @@ constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 5
 inline constexpr std::int64_t kDiagonalSums = kPanelLines * kPanelLines;
 inline constexpr std::int64_t kMostSums = diagonals_of(kMostLimbs) * kDiagonalSums;
 
-// Of eight and more limbs the uppermost diagonals, by which nearly every result is known: those below come to less than one in
-// 2^75 of the largest sum. All of eight and nine limbs take 64 and 81 products of tiles, the uppermost 49 and 53; of seven they
-// would take 43 of 49, which the test whether they are enough outweighs.
+// The uppermost diagonals of eight and more limbs, which decide nearly every result: those below come to less than one in 2^75 of
+// the largest sum. All of eight and nine limbs take 64 and 81 products of tiles, the uppermost 49 and 53. With seven they would
+// take 43 of 49, and the test whether they are enough costs more.
 inline constexpr int kUpperDiagonals = 10;
 constexpr int lower_diagonals(int limbs) { return limbs < 8 ? 0 : diagonals_of(limbs) - kUpperDiagonals; }
 
 // All diagonals, the lower ones (`lower_diagonals`) or those above.
 enum class Diagonals { all, lower, upper };
 
-// What the lower ones come to is less than this, in units of the uppermost ones' least, 2^(8 lower): the uppermost of them sums
-// `lower` products of bytes for each entry, 2^14 at most, of 2^-8 of a unit; with what is below it 256 / 255 of that.
+// The lower ones come to less than this, in units of the uppermost ones' least, 2^(8 lower). The uppermost of them sums `lower`
+// products of bytes for each entry, 2^14 at most, of 2^-8 of a unit; with all below it 256 / 255 of that.
 constexpr std::int64_t most_of_lower(int limbs, std::int64_t inner) { return 65 * lower_diagonals(limbs) * inner; }
 
-// Where the upper diagonals are to serve the integers of a line are multiplied by 2^raised, so that their uppermost limbs are
-// full. By no more than this: what encode takes off entries before it rounds these is then even.
+// Where the upper diagonals are used the integers of a line are multiplied by 2^raised, so that their uppermost limbs are full.
+// By no more than this: what encode takes off entries before it rounds these is then even.
 inline constexpr int kMostRaised = 39;
 
 // Panels of A and of B, each [limb][tile of K] in tiles of cpu/bytes/tile.hpp.
@@ -58,9 +58,9 @@ struct LimbShape {
   std::int64_t count() const { return rows * columns; }  // of tiles of results
 };
 
-// The order in which tiles of results are made, from the tile `at` on: those of a block after each other, whose panels stay in a
+// The order in which tiles of results are made, from the tile `at` on: those of a block one after the other. Its panels stay in a
 // second-level cache, also where two threads share it. In a block there and back, so that a panel of B begins with the panels of
-// A that the last one ended with: of 64 x 64 all of A, B's panel and the sums are more than a first-level cache.
+// A that the last one ended with. With 64 x 64 all of A, B's panel and the sums are more than a first-level cache.
 class LimbTiles {
  public:
   // Precondition: 0 <= at < shape.count().

@@ -1,4 +1,4 @@
-// What multiplies limbs of eight bits: AMX, or plain loops, for tests where it is not.
+// The unit that multiplies limbs of eight bits: AMX, or plain loops, for tests without it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ extern const LimbUnit amx_limbs, portable_limbs;
 // AMX where it is and was not disabled, else nullptr.
 const LimbUnit* serving_limb_unit();
 
-// Nobody takes it any more; or again.
+// It is no longer used; or again.
 void disable_limb_unit(bool is_disabled);
 
 }  // namespace ozfp4

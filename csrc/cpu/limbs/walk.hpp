@@ -1,13 +1,13 @@
-// The sums of all diagonals of one panel of A by one of B over the eight tiles of AMX, on the hardware's tiles or on a model of
-// them (tests/cpu/limbs).
+// The sums of all diagonals of one panel of A by one of B over the eight tiles of AMX. They run on the hardware's tiles or on a
+// model of them (tests/cpu/limbs).
 //
-// Products take their tiles 16 cycles apart, whichever sums they add to, and loads and stores of tiles go on beside them, but for
-// stores in a row, which fill what waits to be written: so sums are stored between the products of the next diagonals.
+// Products take their tiles 16 cycles apart, whichever sums they add to, and loads and stores of tiles run meanwhile. But stores
+// in a row fill the write buffer: so sums are stored between the products of the next diagonals.
 //
-// Tiles 0 to 2 hold the sums of three diagonals d to d + 2; 3 to 5 the limbs j of B with j = tile modulo 3; 6 and 7 those of A in
-// turns. A step multiplies the limb i of A by those of B that the three take, d - i to d - i + 2, of which the next step takes
-// all but the largest. That one's product comes first, and the limb that the next step lacks is loaded in its place at once: a
-// tile is loaded three products or more before it is read, and two tiles serve three products.
+// Tiles 0 to 2 hold the sums of three diagonals d to d + 2. Tiles 3 to 5 hold the limbs j of B with j = tile modulo 3, tiles 6
+// and 7 those of A alternately. A step multiplies the limb i of A by those of B that the three take, d - i to d - i + 2. The next
+// step takes all of these but the largest. That one's product comes first, and the limb that the next step lacks is loaded into
+// its tile at once. So a tile is loaded three products or more before it is read, and two tiles are enough for three products.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class LimbWalk {
  public:
   explicit LimbWalk(const LimbTask& task) : task_(task) {}
 
-  // Flat, as every address would be read from memory again otherwise: 8.3 ns a product in place of 7.4.
+  // Flat, as every address would be read from memory again otherwise: 8.3 ns a product instead of 7.4.
   __attribute__((flatten)) void run() {
     for (std::int64_t first = 0; first < task_.tiles; first += kTogether) {
       end_ = first + kTogether < task_.tiles ? first + kTogether : task_.tiles;
@@ -55,8 +55,8 @@ class LimbWalk {
       Tiles::template load<tile_of_b(j)>(task_.b + (j * task_.tiles + t) * kTileBytes, kTileDepth);
     }
   }
-  // Before the first product of the diagonal D + Sums the sums of the one that had its tile are stored; where there is no such
-  // diagonal any more before the first product of D.
+  // The sums of the diagonal that had its tile are stored before the first product of the diagonal D + Sums. Where there is no
+  // such diagonal any more, they are stored before the first product of D.
   template <int D, int Sums>
   void begin_sums() {
     if constexpr (D - 3 + Sums >= First) Tiles::template store<Sums>(task_.sums + (D - 3 + Sums) * kDiagonalSums, kRowBytes);

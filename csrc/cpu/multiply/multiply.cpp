@@ -130,8 +130,8 @@ OZFP4_VECTORISED void flush_entries(const double* acc, std::int64_t n, std::int6
 template <class Real>
 class FloatSums {
  public:
-  // A tile's limits: entries whose product by one thread has nearly the rate of a large one; sides below which operands are read
-  // too often; extents of the register tile.
+  // A tile's limits: entries for nearly the rate of a large product by one thread; sides below which operands are read too often;
+  // extents of the register tile.
   static constexpr std::int64_t kMostEntries = 1 << 18, kMostRows = 1024, kMostColumns = kMostEntries, kLeastSide = 128;
   static constexpr std::int64_t kRows = kGemmRows, kColumns = kGemmColumns<Real>;
   // Sums of all threads: small enough for the last-level cache, where the fold finds them after the product.
@@ -371,7 +371,7 @@ void multiply_tiles(const Work& work, int count, bool accumulate, void* output, 
       walk_terms(plan, group, work.shape.inners, limit, sums);
     }
   };
-  // All threads work on one group at a time, whose planes stay in the last-level cache: tasks in order, group by group.
+  // All threads work on one group at a time, with planes that stay in the last-level cache: tasks in order, group by group.
   const auto multiply_tasks = [&](std::int64_t first, std::int64_t end) {
     std::atomic<std::int64_t> next{first};
     parallel_for(tiling.slots(), 1, [&](std::int64_t slot, std::int64_t slots_end) {

@@ -10,7 +10,7 @@
 
 namespace ozfp4 {
 
-// The kernel whose tiles the planes of a plan are packed in, nullptr where they are multiplied in floating point.
+// The kernel that has its tiles packed with the planes of a plan, nullptr where they are multiplied in floating point.
 const ByteKernel* byte_kernel_of(const Plan& plan);
 
 struct MultiplyShape {
@@ -24,7 +24,7 @@ struct MultiplyScratch {
 };
 
 // Scratch in bytes that as many threads as there are now make full use of. With less, down to that of a tile of the least
-// extents, tiles are smaller or fewer; what serves a shape serves smaller ones. Precondition: extents >= 1.
+// extents, tiles are smaller or fewer. A workspace for a shape is enough for smaller ones. Precondition: extents >= 1.
 std::int64_t multiply_scratch(const Plan& plan, const ByteKernel* kernel, const MultiplyShape& shape);
 
 // output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them
@@ -35,8 +35,8 @@ void cpu_multiply(const Plan& plan, const ByteKernel* kernel, int count, const M
                   const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,
                   const std::function<void(double)>& progress = {});
 
-// The same of whole planes as cpu_encode leaves them without a kernel, by the one that serves the plan: of one for bytes K is
-// taken in pieces, and planes are packed. Precondition: shape.inners >= 1.
+// The same for whole planes as cpu_encode leaves them without a kernel, by the kernel for the plan. With one for bytes K is taken
+// in pieces, and planes are packed. Precondition: shape.inners >= 1.
 void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, const void* a, const void* b, void* output);
 
 }  // namespace ozfp4

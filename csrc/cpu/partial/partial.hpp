@@ -1,8 +1,8 @@
 // A product of which this place holds a piece of K: what multiply leaves of the piece, for reconstruct once all pieces are
 // summed.
 //
-// Every piece is encoded with the scales of the whole lines (scales_of), so that its integers are those of the whole product, and
-// its residues sum up to that product's modulo each modulus: nothing is rounded before reconstruct.
+// Every piece is encoded with the scales of the whole lines (scales_of), so that its integers are those of the whole product. Its
+// residues sum up to that product's modulo each modulus: nothing is rounded before reconstruct.
 #pragma once
 
 #include <cstdint>

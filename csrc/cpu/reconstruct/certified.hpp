@@ -24,15 +24,15 @@ struct Promise {
   bool certifies() const { return accuracy != Accuracy::scaled; }
 };
 
-// What a product is added to: alpha A B + beta C. C is read where data is not null, else beta is 0; it is of the result's extents
-// and may be the result itself, whose entries are read before they are written.
+// The addend of a product: alpha A B + beta C. C is read where data is not null, else beta is 0. It has the result's extents and
+// may be the result itself: its entries are read before they are written.
 struct TargetUpdate {
   bool is_asked = false;
   Update factors{};
   ResultView c{nullptr, ElementType::float64, 0, 0, 0, 0};
 
   double addend(std::int64_t row, std::int64_t column) const;
-  // Those of `n` columns from the given one on.
+  // The addends of `n` columns from the given one on.
   void addends(std::int64_t row, std::int64_t column, int n, double* to) const;
 };
 
@@ -92,7 +92,7 @@ class Listed {
   std::int64_t words_per_row() const { return words_per_row_; }
   std::uint64_t& word(std::int64_t row, std::int64_t index) { return words_[row * words_per_row_ + index]; }
   std::uint64_t word(std::int64_t row, std::int64_t index) const { return words_[row * words_per_row_ + index]; }
-  // Places of the words that list anything, those of the same columns beside each other.
+  // Places of the words that list anything, those of the same columns together.
   struct Place {
     std::int32_t row, index;
   };
@@ -123,7 +123,7 @@ struct BlockLines {
 };
 
 // As cpu_reconstruct, to a target that is a block. Entries that the promise does not let keep are listed, and their results and
-// bounds are void; entries of special lines are not, and their results are void, too. What is void is not written where there is
+// bounds are void; entries of special lines are not, and their results are void, too. Void entries are not written where there is
 // an update. `magnitudes`: as in CertifiedBlock. Precondition: the scales have records; `k` is the inner dimension.
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
                                       const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,

@@ -1,4 +1,4 @@
-// What becomes of the integers of a block where a result promises more than the scaled product.
+// The results of a block from its integers, where they promise more than the scaled product.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace ozfp4 {
 
 inline constexpr std::int64_t kCertifiedGrain = 8192;
 
-// Of kLanes columns: what all of them have, so that one test may serve for the lot. Special ones are left out, and of those
-// without a nonzero entry only their number is kept: their entries are exact, whatever the row is.
+// Facts that kLanes columns share, so that one test may be enough for all. Special ones are left out, and of those without a
+// nonzero entry only their number is kept: their entries are exact, whatever the row is.
 struct ColumnGroup {
   std::int64_t least_nonzeros = std::numeric_limits<std::int64_t>::max(), largest_depth = 0;
   int lanes = 0, exact = 0, zeros = 0;  // zeros are exact, too
@@ -81,7 +81,7 @@ inline bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::
 }
 
 // "standard": counts the entries of a row and a group of columns where the lines certify all of them; false where they do not.
-// Those of special lines count for nothing.
+// Special lines count for nothing.
 inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGroup& group, std::int64_t k, EntryCounts& counts) {
   if (rows.special[row] != kFinite) return true;
   const LineRecord& own = rows.records[row];
@@ -175,7 +175,7 @@ class CertifiedBlock {
     return rows_.special[row] != kFinite || columns_.special[column] != kFinite;
   }
 
-  // Beside NaN or infinity of C no finite product matters.
+  // With NaN or infinity of C no finite product matters.
   bool is_decided_by_addend(std::int64_t row, std::int64_t column) const {
     return target_.update.is_asked && !is_finite(target_.update.addend(row, column));
   }
@@ -217,7 +217,7 @@ class CertifiedBlock {
     return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
   }
 
-  // The same of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left.
+  // The same of n lanes, with products that lie within the errors of their integers. `refused` is not 0 where they are left.
   // Precondition: has_pairs_.
   void round_pairs(std::int64_t row, std::int64_t column, int n, const double* error, Lanes& lanes, std::int64_t* refused) const {
     LanePairs pairs;
@@ -317,7 +317,7 @@ class CertifiedBlock {
   Kept<ColumnGroups> memory_;
   const ColumnGroup* groups_;
   int bits_;        // of the longest integers
-  bool has_pairs_;  // two FP64 numbers are rounded in place of an integer, where they vouch for the result
+  bool has_pairs_;  // two FP64 numbers are rounded instead of an integer, where they vouch for the result
   double alpha_, beta_;
 };
 

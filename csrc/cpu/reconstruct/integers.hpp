@@ -25,7 +25,7 @@ decltype(auto) with_words(int words, const Use& use) {
   return words <= kUsualWords ? use(std::integral_constant<int, kUsualWords>()) : use(std::integral_constant<int, kMaxWords>());
 }
 
-// What multiply left for one block, group-major, and how to turn it into integers.
+// The sums of one block as multiply leaves them, group-major, and how to turn them into integers.
 template <int Words>
 class Integers {
  public:

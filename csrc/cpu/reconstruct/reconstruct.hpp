@@ -18,9 +18,9 @@ void cpu_reconstruct(const Plan& plan, int count, const void* output, const std:
 // The wide integers themselves, crt_words(plan, count) 32-bit words each, for tests and notebooks.
 void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words);
 
-// Overwrites the rows and columns of the result whose operand holds a NaN or an infinity with what IEEE arithmetic gives:
-// NaN where a NaN, infinity times zero, or infinities of both signs take part, else the signed infinity; then what these and
-// the factors of an update give with C.
+// Overwrites the rows and columns of the result that belong to a NaN or an infinity of an operand with the values of IEEE
+// arithmetic. NaN comes of NaN, of infinity times zero, and of infinities of both signs; else the result is the signed infinity.
+// An update adds its factors and C to these.
 void cpu_patch_specials(const ScaledOperands& of, const Target& target);
 
 }  // namespace ozfp4

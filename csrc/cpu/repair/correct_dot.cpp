@@ -145,7 +145,7 @@ class ShiftedChunks {
   int shift_a_, shift_b_;
 };
 
-// The same where FP64 cannot hold the products of such lines: entries so that each product is that of the lines' entries, less
+// The same where FP64 cannot hold the products of such lines. Each product of these entries is that of the lines' entries, less
 // the exponent of the largest one of all. Products that are 2^1000 below it are 0.
 class LevelChunks {
  public:

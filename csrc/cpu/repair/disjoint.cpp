@@ -70,7 +70,7 @@ class Masks {
   std::vector<std::uint64_t> bits_;
 };
 
-// Those listed words of which an entry may be disjoint: lines with more than K nonzero entries between them are not.
+// The listed words with an entry that may be disjoint: lines with more than K nonzero entries between them are not.
 std::vector<Listed::Place> candidates(const Listed& listed, const LineRecord* rows, const LineRecord* columns, std::int64_t count,
                                       std::int64_t k) {
   std::vector<Listed::Place> places = listed.places();
@@ -95,7 +95,7 @@ struct ListedBlock {
   Listed& listed;
 };
 
-// Of one word: the entries that are disjoint are stored and leave the list.
+// One word: the entries that are disjoint are stored and leave the list.
 void repair_word(const ListedBlock& block, Listed::Place place, EntryCounts& counts) {
   std::uint64_t& word = block.listed.word(place.row, place.index);
   for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {

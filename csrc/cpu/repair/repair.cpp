@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kColumns = 64;  // of one word of the list
 constexpr std::int64_t kProductGrain = 1 << 16;
-// Entries of a column that are asked for before they are read: each lies in a cache line of its own, and mostly in a page.
+// Entries of a column that are prefetched before they are read: each lies in a separate cache line, and mostly in a page.
 constexpr std::int64_t kAhead = 32;
 
 DotLine line_of(const OperandView& view, const Scales& scales, std::int64_t outer) {

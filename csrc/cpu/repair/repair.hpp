@@ -15,12 +15,12 @@ namespace ozfp4 {
 EntryCounts cpu_repair(const ScaledOperands& of, const ResultBlock& block, const Target& target, const Listed& listed,
                        std::int64_t panel_bytes);
 
-// Lines are disjoint that are nonzero at no common index, so that every product is zero (docs/inside/accuracy.md): their entries need no
-// repair. The most that cpu_repair_disjoint allocates for a block whose lines have k entries.
+// Lines are disjoint that are nonzero at no common index, so that every product is zero (docs/inside/accuracy.md): their entries
+// need no repair. The most that cpu_repair_disjoint allocates for a block with lines of k entries.
 std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k);
 
-// Puts the exact zero, or what it is added to, and its bound where one is wanted, in the place of each listed entry whose lines
-// are disjoint, and takes it off the list; such entries count as exact. Arguments and their range as for cpu_repair.
+// Replaces each listed entry of disjoint lines by the exact zero, or by its addend, with its bound where one is wanted, and takes
+// it off the list. Such entries count as exact. Arguments and their range as for cpu_repair.
 EntryCounts cpu_repair_disjoint(const ScaledOperands& of, const ResultBlock& block, const Target& target, Listed& listed);
 
 }  // namespace ozfp4

@@ -48,7 +48,7 @@ inline bool has_avx512_bytes() {
 #endif
 }
 
-// The body of a function of these instructions in a build without them, where nobody calls it.
+// The body of a function of these instructions in a build without them, where it is not called.
 [[noreturn]] inline void refuse_without_avx512() { throw std::logic_error("this build has no AVX-512"); }
 
 }  // namespace ozfp4

@@ -47,8 +47,8 @@ char* take_from_system(std::int64_t bytes) {
 
 void give_to_system(char* memory, std::int64_t bytes) noexcept { ::operator delete(memory, alignment_of(bytes)); }
 
-// Freed buffers, oldest first. Holds at most most_kept() bytes. Nobody waits for the lock: who finds it taken goes to the system,
-// so that a process that was forked while it was held goes on.
+// Freed buffers, oldest first. Holds at most most_kept() bytes. No thread waits for the lock: if it is taken the thread goes to
+// the system, so that a process that was forked while it was held goes on.
 class KeptBuffers {
  public:
   // A kept buffer of `bytes` to twice that, so that a small request does not hold a large buffer; nullptr if there is none.
@@ -121,7 +121,7 @@ void release_kept_buffers() noexcept { kept_buffers().clear(); }
 Buffer allocate_buffer(std::int64_t bytes) {
   bytes = std::max<std::int64_t>(bytes, 1);
   if (char* memory = kept_buffers().take(bytes)) return Buffer(memory, {bytes});
-  // A product that needs more than is kept does not need what is kept beside it.
+  // A product that needs more than is kept does not need the rest of it.
   if (bytes > most_kept()) release_kept_buffers();
   return Buffer(take_from_system(bytes), {bytes});
 }

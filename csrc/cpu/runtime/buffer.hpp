@@ -1,7 +1,7 @@
 // Workspace memory: aligned, uninitialised, and on huge pages where the system gives them. Freed buffers are kept for the next
-// product, because the first touch of fresh pages costs small products as much as a sweep over their operands, and a product of
-// 4096 a sixth of its time: up to 128 MiB in all; up to 1 GiB, but no more than a sixteenth of the memory, while the threads of
-// the pool are there, the last of which gives back what is kept as it ends, some seconds after the last product.
+// product. The first touch of fresh pages costs small products as much as a sweep over their operands, and a product of 4096 a
+// sixth of its time. Up to 128 MiB are kept in all. While the threads of the pool are there it is up to 1 GiB, but no more than a
+// sixteenth of the memory. The last thread frees them as it ends, some seconds after the last product.
 #pragma once
 
 #include <cstdint>

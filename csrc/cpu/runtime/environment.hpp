@@ -14,7 +14,7 @@ struct Environment {
   // The folder of verdicts and measured rates: OZFP4_CACHE_DIR, else the folder ozfp4 in the system's cache folder; empty:
   // nowhere.
   std::string cache_folder;
-  // OZFP4_SELFTEST: whether kernels are tested "here", in this process, or "apart", each in one of its own; else those are tested
+  // OZFP4_SELFTEST: whether kernels are tested "here", in this process, or "apart", each in a separate one. Else those are tested
   // apart that this code has hardly run. OZFP4_SELFTEST_SECONDS: how long the short form may take there.
   std::string selftest;
   int selftest_seconds = 60;

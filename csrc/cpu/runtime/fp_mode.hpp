@@ -10,8 +10,8 @@
 
 namespace ozfp4 {
 
-// Meanwhile that in which exact products are computed, whatever the program set, and afterwards the program's own again, in which
-// nothing has occurred: roundings and overflows on the way to an exact result are none of the program's.
+// Meanwhile the mode is that in which exact products are computed, whatever the program set. Afterwards it is the program's
+// again, without flags: roundings and overflows on the way to an exact result are none of the program's.
 class DefaultFpMode {
  public:
 #if defined(__x86_64__)
@@ -38,7 +38,7 @@ class DefaultFpMode {
 
  private:
 #if defined(__x86_64__)
-  // Of the x87 unit, by which a BLAS takes norms and which fesetround sets, too.
+  // The mode of the x87 unit, by which a BLAS takes norms and which fesetround sets, too.
   static constexpr unsigned short kDefaultControl = 0x37f;
   void set_control(unsigned short control) const {
     if (kept_control_ != kDefaultControl) __asm__ volatile("fldcw %0" : : "m"(control));

@@ -1,5 +1,5 @@
-// What a product works with and its thread keeps for the next one, with the memory that it has got: small products that come one
-// after the other allocate nothing then.
+// Working memory that a thread keeps from one product for the next one. Small products that come one after the other then
+// allocate nothing.
 #pragma once
 
 #include <memory>

@@ -72,7 +72,7 @@ inline void put(const ResultView& result, std::int64_t row, std::int64_t column,
   with_float(result.type, [&](auto zero) { store(result.at(row, column), static_cast<decltype(zero)>(value)); });
 }
 
-// Zeros of any type, whose bytes are all 0.
+// Zeros of any type with zero bytes.
 inline void put_zeros(const ResultView& result) {
   for (std::int64_t i = 0; i < result.rows; ++i) {
     for (std::int64_t j = 0; j < result.columns; ++j) {
@@ -87,7 +87,7 @@ inline constexpr std::int64_t kTileOuter = 16;
 inline constexpr std::int64_t kTileInner = 512;
 inline constexpr std::int64_t kTilePitch = kTileInner + 8;
 
-// A line along the longer stride lies in a page of its own, where no processor looks ahead.
+// A line along the longer stride lies in a separate page, where no processor prefetches.
 inline constexpr std::int64_t kLinesAhead = 24;
 inline void prefetch(const char* address, std::int64_t bytes) {
 #if defined(__GNUC__)

@@ -34,11 +34,11 @@ int asked_for_by_us() {
 // True in a thread that is at a range of a loop: a loop that begins there has that thread alone.
 thread_local bool is_in_range = false;
 
-// The ranges of one loop. The caller waits until every range is done, not for helpers: one that comes only when none is left
-// finds that out and leaves, and touches nothing but this object, which it shares.
+// The ranges of one loop. The caller waits until every range is done, not for helpers. A helper that comes only when none is left
+// leaves at once, and touches nothing but this object, which it shares.
 //
-// A thread begins with the ranges of its own part and goes on with those that others have left: the loops of a product go over
-// the same entries, which are in the caches of those who had them before.
+// A thread begins with the ranges of its part and goes on with those that others have left. The loops of a product go over the
+// same entries, which are in the caches of the threads that had them before.
 class Loop final : public SharedWork {
  public:
   Loop(std::int64_t count, std::int64_t ranges, std::int64_t parts, LoopBody body)

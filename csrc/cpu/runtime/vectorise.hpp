@@ -1,5 +1,5 @@
-// OZFP4_VECTORISED compiles a loop function for several instruction sets and picks one when the library is loaded, so
-// that one portable build runs AVX2 or AVX-512 where the CPU has them. The arithmetic is exact, so all give the same bits.
+// OZFP4_VECTORISED compiles a loop function for several instruction sets and picks one when the library is loaded. So one
+// portable build runs AVX2 or AVX-512 where the CPU has them. The arithmetic is exact, so all give the same bits.
 //
 // GCC alone does so: Clang's target_clones cannot go with flatten, and without it what a loop calls may stay baseline code.
 // OZFP4_IS_VECTORISED: loops have more than SSE2, by that or by the compiler's options; CMakeLists.txt warns where they have not.
@@ -15,8 +15,8 @@
 #elif __GNUC__ >= 12
 #define OZFP4_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
 #else
-// The levels x86-64-v3 and -v4 are known to GCC 12 and later. The arch= names of GCC 11 are chosen by the very processor, so
-// that a Zen 4 would not run what is meant for skylake-avx512; single features are chosen by what the processor has.
+// The levels x86-64-v3 and -v4 are known to GCC 12 and later. The arch= names of GCC 11 are chosen by the very processor, so that
+// a Zen 4 would not run code for skylake-avx512. Single features are chosen by what the processor has.
 #define OZFP4_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
 #endif
 #else

@@ -1,4 +1,4 @@
-// Four numbers of 64 bits beside each other, in one register or in several: for loops that hold too many things of each entry for
+// Four numbers of 64 bits, in one register or in several. They are for loops that hold too many things of each entry for
 // compilers to keep all of them in registers by themselves. Never passed by value, which has no one ABI.
 #pragma once
 

@@ -26,7 +26,7 @@ inline void least_bits(const Words& magnitude, Numbers& weight) {
   weight = last == 0 ? power : sum - power;
 }
 
-// The largest entries of kEntryLanes lanes, whose facts are those from lane `to` on.
+// The largest entries of kEntryLanes lanes, with facts from lane `to` on.
 OZFP4_VECTORISED void find_largest(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts, std::int64_t to) {
   Counts largest = {};  // signed: below AVX-512 vectors compare no others
   for (std::int64_t i = 0; i < count; ++i, x += step) {
@@ -80,7 +80,7 @@ OZFP4_TARGET void find_largest_at_once(const double* x, std::int64_t step, std::
 OZFP4_TARGET bool find_facts_at_once(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
   __m512i largest = _mm512_setzero_si512(), fields = largest;
   __m512d least = _mm512_set1_pd(__builtin_inf());
-  __mmask8 has_all = 0xFF;  // the lanes all of whose entries have a fraction
+  __mmask8 has_all = 0xFF;  // the lanes with a fraction in all of their entries
   for (std::int64_t i = 0; i < count; ++i, x += step) {
     const __m512i magnitude = magnitude_at(x);
     const __m512i rest = _mm512_and_si512(magnitude, _mm512_add_epi64(magnitude, _mm512_set1_epi64(-1)));

@@ -1,4 +1,4 @@
-// Facts of lines from their entries: from eight beside each other, of one line or of as many, and from pieces of one line.
+// Facts of lines from their entries: from eight at once, of one line or of as many, and from pieces of one line.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace ozfp4 {
 
 inline constexpr std::int64_t kFactLanes = 8;
 
-// Facts of lines from lanes of finite entries. The upper half of `largest` is that of the largest magnitude's bits, and the
-// lower half is where the upper one is 0: it tells the exponent, 0, and what is not finite. `least` is the least weight of a bit
-// that is set, as a number: of entries below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent
+// Facts of lines from lanes of finite entries. The upper half of `largest` is that of the largest magnitude's bits, and so is the
+// lower half where the upper one is 0. It gives the exponent, 0, and whether entries are finite. `least` is the least weight of a
+// bit that is set, as a number. With entries below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent
 // fields, in which zeros have none. Where facts are not asked for only `largest` is found.
 struct LaneFacts {
   std::uint64_t largest[kFactLanes];
@@ -27,8 +27,8 @@ inline constexpr int kLeastPlainWeight = -1000;
 void find_lanes(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts& facts);
 void find_line(const double* x, std::int64_t n, bool has_facts, LaneFacts& facts);
 
-// The facts of one line by those of its lanes, the exponent alone where the others were not found; false where these do not tell
-// them: of entries that are not finite or have a bit below 2^kLeastPlainWeight.
+// The facts of one line by those of its lanes, the exponent alone where the others were not found. False where these are not
+// enough: with entries that are not finite or have a bit below 2^kLeastPlainWeight.
 inline bool take_lanes(const LaneFacts& lanes, std::int64_t first, std::int64_t count, bool has_facts, LineFacts& facts) {
   std::uint64_t largest = 0;
   std::int64_t nonzeros = 0, fields = 0;

@@ -88,12 +88,12 @@ template <class Body>
 void for_groups(const OperandView& operand, const Body& body) {
   const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(operand.inner, 1));
   parallel_for_units(operand.outer, kTileOuter, grain, [&](std::int64_t begin, std::int64_t end) {
-    const std::unique_ptr<char[]> tile(new char[kTileRoom]);  // scratch of a thread, beside the workspace
+    const std::unique_ptr<char[]> tile(new char[kTileRoom]);  // scratch of a thread, besides the workspace
     for (std::int64_t outer = begin; outer < end; outer += kTileOuter) body(outer, std::min(kTileOuter, end - outer), tile.get());
   });
 }
 
-// What is known of all lines together.
+// Facts of all lines together.
 void summarise(const std::vector<double>& norms, const ScaleRequest& request, Scales& scales) {
   end_scales(request, scales);
   for (const double norm : norms) scales.norm_squared = std::max(scales.norm_squared, norm);

@@ -1,5 +1,5 @@
-// Stage 1, scale: for each row of A (column of B) the exponent e of its largest finite magnitude gives the scale exponent
-// s = c - 1 - e (0 for a line without finite nonzero entries); the integers are round(a * 2^s), ties to even. The capacity c is
+// Stage 1, scale. For each row of A (column of B) the exponent e of its largest finite magnitude gives the scale exponent s = c -
+// 1 - e. It is 0 for a line without finite nonzero entries. The integers are round(a * 2^s), ties to even. The capacity c is
 // given, or chosen by the line.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace ozfp4 {
 
-// Of the lines that have a finite nonzero entry; empty: none has.
+// The exponents of lines that have a finite nonzero entry; empty: none has.
 struct LineRange {
   std::int32_t least = std::numeric_limits<std::int32_t>::max(), largest = std::numeric_limits<std::int32_t>::min();
 
@@ -53,7 +53,7 @@ struct ScaleRequest {
   int precision;
   bool has_bound = false;  // a bound of the error is wanted
   bool is_update = false;  // the product is added to something
-  int longest = 0;         // of correct: the most bits of any line, in place of what line_capacity gives; 0: that
+  int longest = 0;         // for correct: the most bits of any line, instead of those by line_capacity; 0: those
 
   bool wants_records() const { return accuracy != Accuracy::scaled || has_bound || is_update; }
 };
@@ -67,17 +67,16 @@ inline int capacity_of(const LineFacts& line, const ScaleRequest& request) {
 // One pass over the operand, and where entries are counted one more over the lines that are rounded. float64 or float32 entries.
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 
-// Where K is cut: what the pieces of the lines say, one for each line of an operand that holds a piece of K; the scales that all
-// pieces of a line share, from its pieces combined, `k` entries together; and, of the lines that these do not make exact, how
-// many entries of this piece are rounded, in the place of the records' counts. Precondition: scales of the operand's lines, with
+// Where K is cut: the facts of pieces, one for each line of an operand that holds a piece of K. Then the scales that all pieces
+// of a line share, from its pieces combined, `k` entries together. Then, for the lines that are not exact with these, how many
+// entries of this piece are rounded, which replace the records' counts. Precondition: scales of the operand's lines, with
 // records.
 std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand);
 Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request);
 void cpu_count_rounded(const OperandView& operand, Scales& scales);
 
-// The same line by line in memory that is there, but for the norm, which is 0: room for so many lines; the scale of the line
-// `index` from what is known of it, by any thread, which returns its capacity; and, when all have theirs, what is known of them
-// together.
+// The same line by line in memory that is there, but for the norm, which is 0. First room for so many lines; then the scale of
+// the line `index` from its facts, by any thread, which returns its capacity; when all have theirs, their common facts.
 void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales);
 inline int finish_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
   const bool has_records = request.wants_records();

@@ -93,7 +93,7 @@ std::uint64_t even_bits(std::uint64_t x) {
   return (x | x >> 16) & 0xffffffffu;
 }
 
-// Copies the list of some rows and columns of a block to `part`, whose entries they are.
+// Copies the list of some rows and columns of a block to `part`, the list of their entries.
 void list_part(const Listed& listed, const LinePart& rows, const LinePart& columns, Listed& part) {
   for (std::int64_t i = 0; i < rows.count; ++i) {
     for (std::int64_t w = 0; w < part.words_per_row(); ++w) {
@@ -129,7 +129,7 @@ class Chains {
         nonzero_b_(static_cast<std::size_t>(shape_.columns / kWidth)),
         tiles_(static_cast<std::size_t>(shape_.rows / kGemmRows * (shape_.columns / kWidth))) {}
 
-  // Stores the listed entries, by their places in the part, and repeats those whose chain ends infinite.
+  // Stores the listed entries, by their places in the part, and repeats those with a chain that ends infinite.
   EntryCounts run(const Listed& listed) {
     std::optional<Listed> again;
     EntryCounts counts = run_once(listed, &again);
@@ -138,7 +138,8 @@ class Chains {
   }
 
  private:
-  // Those whose chain ends infinite are listed in `again` instead, which is made for them and null where chains are repeated.
+  // Entries with a chain that ends infinite are listed in `again` instead, which is made for them and null where chains are
+  // repeated.
   EntryCounts run_once(const Listed& listed, std::optional<Listed>* again) {
     EntryCounts counts;
     for (std::int64_t row = 0; row < rows_.count; row += shape_.rows) {

@@ -9,9 +9,9 @@
 
 namespace ozfp4 {
 
-// Which lines of a real form are of imaginary parts and add the two products of each pair along K in the other order: those of
-// odd numbers, where a complex product is made as the transpose of what was asked for. In the order of the operands that were
-// passed it is re im, then im re, of the first one.
+// Which lines of a real form are of imaginary parts and add the two products of each pair along K in the other order. They have
+// odd numbers, where a complex product is made as the transpose of the product that was asked for. In the order of the operands
+// that were passed it is re im, then im re, of the first one.
 enum class Exchanged : std::uint8_t { none, rows, columns };
 
 // Stores the listed entries of a block and their bounds. `bytes`: the memory that it may take; it takes some 100 KiB a thread

@@ -37,7 +37,7 @@ OZFP4_VECTORISED std::uint32_t encode(const float* x, std::int64_t n, int expone
   return encode_impl(x, n, exponent, bytes);
 }
 
-// What is added to the sums of one row: to those held, up to kMostMagnitude.
+// Adds to the sums of one row: to those held, up to kMostMagnitude.
 OZFP4_VECTORISED void add_sums(const std::int32_t* sums, std::int64_t n, std::uint32_t of_row, const std::uint32_t* of_columns,
                                std::uint16_t* held) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
-// The magnitudes that certify entries of "standard" (certifies_magnitude): of each entry of a block of the result the sum of the
-// products of the upper eight bits of its row and its column, by one product of bytes.
+// The magnitudes that certify entries of "standard" (certifies_magnitude). Each is the sum of the products of the upper eight
+// bits of its row and its column. One product of bytes gives those of a whole block of the result.
 #pragma once
 
 #include <cstdint>

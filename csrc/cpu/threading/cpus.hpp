@@ -10,7 +10,7 @@ namespace ozfp4 {
 // A set of CPUs. Where the system has none, or more CPUs than fit, it is not known, and applying it does nothing.
 class CpuSet {
  public:
-  // Those that the calling thread may run on.
+  // The CPUs that the calling thread may run on.
   static CpuSet of_this_thread();
   bool is_known() const { return is_known_; }
   // How many; 0 where they are not known.

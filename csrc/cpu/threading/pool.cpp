@@ -58,8 +58,8 @@ class BriefLock {
 };
 
 // Threads that are started while it lives have most signals blocked from their first moment on, as a thread begins with the mask
-// of who starts it. Signals are for the threads of the program, whose system calls they are to interrupt; those that a thread
-// raises by what it does, and the clock of profilers, stay its own.
+// of who starts it. Signals are for the threads of the program: they are to interrupt their system calls. Signals that a thread
+// raises itself, and the clock of profilers, are not blocked.
 class SignalsLeftToOthers {
  public:
 #if defined(__unix__) || defined(__APPLE__)
@@ -95,7 +95,7 @@ struct Job {
 // than a short loop takes. Holds one at a time.
 class Board {
  public:
-  // For up to `helpers` threads; false where there is another, or somebody still reads the last one. Precondition: helpers >= 1.
+  // For up to `helpers` threads; false where there is another, or a thread still reads the last one. Precondition: helpers >= 1.
   bool offer(const Job& job, int helpers) {
     if (is_taken_.exchange(true)) return false;
     if (readers_ != 0) {
@@ -111,7 +111,7 @@ class Board {
   // Whether the work is here.
   bool has(const SharedWork& work) const { return offered_ == &work; }
 
-  // Nobody may take it any more. Precondition: by who offered it, once.
+  // No thread may take it any more. Precondition: by who offered it, once.
   void withdraw() {
     tickets_ = 0;
     offered_ = nullptr;
@@ -136,7 +136,7 @@ class Board {
   alignas(kLine) std::atomic<int> readers_{0};  // threads that take it, or try to
   std::atomic<bool> is_taken_{false};
   std::atomic<const SharedWork*> offered_{nullptr};
-  Job job_;  // written while nobody reads it: no ticket, no reader
+  Job job_;  // written while no thread reads it: no ticket, no reader
 };
 
 class Pool {
@@ -145,8 +145,8 @@ class Pool {
 
   void ask(const std::shared_ptr<SharedWork>& work, int helpers) {
     Job job{work, CpuSet::of_this_thread()};
-    // The system likes to start and wake a thread on the CPU of who asks for it, where it waits for the very loop that it
-    // should help with, above all while the threads of a BLAS spin on the other CPUs.
+    // The system likes to start and wake a thread on the CPU of its caller, where it waits for the very loop that it should help
+    // with. It does so above all while the threads of a BLAS spin on the other CPUs.
     job.cpus.remove_current();
     if (awake_ >= helpers && board_.offer(job, helpers)) return;
     int missing, last;
@@ -173,7 +173,7 @@ class Pool {
   struct Offer {
     Job job;
     int wanted;  // helpers that may still come
-    int asleep;  // of whom nobody has woken any
+    int asleep;  // of these, not woken yet
   };
 
   // Precondition: the lock is held.
@@ -198,7 +198,7 @@ class Pool {
     threads_ -= missing;
   }
 
-  // What a thread of the pool does.
+  // The loop of a thread of the pool.
   void serve(const CpuSet& first, int number) {
     first.apply();
     CpuSet own = first;
@@ -211,8 +211,8 @@ class Pool {
     }
   }
 
-  // The loops of one product follow each other closely. No more threads stay awake than `cpus`, those beside the caller's. `seen`
-  // is what asked_ was when the thread last looked at the offers.
+  // The loops of one product follow each other closely. No more threads stay awake than `cpus`, those besides the caller's.
+  // `seen` is what asked_ was when the thread last looked at the offers.
   bool find_awake(Job& job, unsigned& seen, int cpus) {
     bool is_found = false;
     const auto look = [&] {

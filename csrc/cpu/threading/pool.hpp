@@ -26,7 +26,7 @@ void wait_awake(const IsOver& is_over) {
   }
 }
 
-// What several threads do together.
+// Work that several threads do together.
 class SharedWork {
  public:
   virtual ~SharedWork() = default;
@@ -36,17 +36,17 @@ class SharedWork {
 };
 
 // Has up to `helpers` threads of the pool call work->work(thread), on CPUs that the calling thread may run on. Returns at once,
-// and promises nothing: where the system has no memory or no threads, and while they help others, there are fewer or none. They
-// are shared by all who ask: there are never more than the largest number that somebody asked for. Precondition: helpers >= 1.
+// and promises nothing: where the system has no memory or no threads, and while they help others, there are fewer or none. All
+// callers share them: there are never more than the largest number that was asked for. Precondition: helpers >= 1.
 void ask_for_help(const std::shared_ptr<SharedWork>& work, int helpers) noexcept;
 
 // Whether there are such threads.
 bool has_helpers() noexcept;
 
-// What the last of them does when all have ended, for they had nothing to do. One action, set once.
+// An action of the last of them when all have ended for lack of work. One action, set once.
 void when_helpers_end(void (*action)()) noexcept;
 
-// The work wants no more helpers. Those that are at it finish what they have.
+// The work wants no more helpers. Helpers that are at work finish their part.
 void end_help(const SharedWork& work) noexcept;
 
 }  // namespace ozfp4

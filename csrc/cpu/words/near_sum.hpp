@@ -1,5 +1,5 @@
-// A sum of products of integers by parts that machine words and FP64 numbers sum: its lower word, which wraps; a sum in FP64,
-// which is near it; and its residues by small odd numbers, the bridges, which say what lies between the two.
+// A sum of products of integers by parts that machine words and FP64 numbers sum. These are its lower word, which wraps; a sum in
+// FP64, which is near it; and its residues by small odd numbers, the bridges, which connect the two.
 //
 // V = sum x_k y_k over k < K, L = V mod 2^64 in [0, 2^64), A an FP64 sum with |A - V| <= E, and W = (V - L) / 2^64, an integer.
 // Let M be the product of the bridges, 1 without any, and h = rint(fl(A - fl(L)) / 2^64). With N = ||x|| ||y|| >= sum |x_k y_k|,
@@ -9,7 +9,7 @@
 // L rounds by 2^11 at most and the difference by u (|A| + 2^64), so that
 //     |W - h| <= 1/2 + (E + u (N + E) + 2^12) / 2^64.
 // Let near_error below exceed what stands in brackets. Without bridges it has to be below 2^63: |W - h| < 1, so W = h. With them
-// it has to be at most 2^62 M: |W - h| <= M / 4 + 1/2 <= (M - 1) / 2, so that W - h is the one number of this size that is
+// it has to be at most 2^62 M. Then |W - h| <= M / 4 + 1/2 <= (M - 1) / 2, so that W - h is the one number of this size that is
 // (V - L) / 2^64 - h modulo the bridges. Hence V = 2^64 h + 2^64 (W - h) + L, exactly, whatever the rounding of A was.
 #pragma once
 

@@ -121,7 +121,7 @@ bool WordOperand<Lines>::copy_group(std::int64_t group) {
   return is_served;
 }
 
-// The scale of a line, by what lanes say of it.
+// The scale of a line, by the facts of lanes.
 template <std::int64_t Lines>
 void WordOperand<Lines>::put_scale(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
                                    std::int64_t first_lane, std::int64_t lanes) {
@@ -261,7 +261,7 @@ void WordOperand<Lines>::raise(int most_bits, const ScaleRequest& request) {
   shift.assign(scales.shift.begin(), scales.shift.end());
   for (std::size_t i = 0; most_bits > 0 && i < shift.size(); ++i) {
     const int bits = scales.records.empty() ? request.bits : scales.records[i].capacity;
-    shift[i] += std::clamp(most_bits - bits, 0, kMostRaised);  // of special lines, whose results are void, bits may be any
+    shift[i] += std::clamp(most_bits - bits, 0, kMostRaised);  // bits of special lines, which have void results, may be any
   }
 }
 

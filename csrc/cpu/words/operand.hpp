@@ -16,10 +16,10 @@
 
 namespace ozfp4 {
 
-// Lines whose largest exponent is below are left to others: nothing here depends on what a processor makes of subnormal numbers.
+// Lines with a largest exponent below are left to others: nothing here depends on how a processor treats subnormal numbers.
 inline constexpr int kLeastWordExponent = -900;
 
-// `Lines`: 1 for A, whose entries lie [row][k], kSumColumns for B.
+// `Lines`: 1 for A, with entries [row][k], kSumColumns for B.
 template <std::int64_t Lines>
 class WordOperand {
  public:
@@ -40,7 +40,7 @@ class WordOperand {
   // kMostNearCapacity where the accuracy is scaled; the same request for all three.
   void begin_look(const ScaleRequest& request);
   void look(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
-  // False where this way does not serve the entries.
+  // False where the entries do not fit this way.
   bool end_look(const ScaleRequest& request);
 
   // Copies what look left where it lies, which conversion needs.
@@ -53,8 +53,8 @@ class WordOperand {
 
   void reduce(std::int64_t begin, std::int64_t end, int bridges);
 
-  // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Precondition: capacities that its
-  // limbs hold; after raise.
+  // Instead of conversion: panels of kPanelLines lines as limbs, into planes of the given `shape`. Precondition: capacities that
+  // its limbs hold; after raise.
   void cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape, char* planes);
 
   // The shifts of integers that are raised as far as they have no more than so many bits; of those that are not, where that is 0.
@@ -68,7 +68,7 @@ class WordOperand {
   const double* residues(int bridge) const { return values_ + (2 + bridge) * pitch_; }
 
  private:
-  // What is found of all lines.
+  // Facts of all lines.
   struct OfLines {
     std::vector<double> squares;
     std::vector<std::int32_t> limb_shift;
@@ -92,7 +92,7 @@ class WordOperand {
                  std::int64_t first_lane, std::int64_t lanes);
   void find_group(std::int64_t group, const ScaleRequest& request);
   void convert_group(std::int64_t group, double* squares, std::int64_t* rounded);
-  // Of a line that is not exact.
+  // For a line that is not exact.
   void count_rounded(std::int64_t line, std::int64_t rounded);
 
   OperandView view_;

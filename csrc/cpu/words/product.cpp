@@ -25,14 +25,14 @@ constexpr std::int64_t kPlaneBytes = 8;           // an entry
 // Products of tiles of limbs, some 6 ns each, of which as many are worth a thread; and what it takes to join one tile's sums.
 constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
-// Nanoseconds of one thread, by benchmarks/cpu.py ways, in "standard": of one product of entries, of one entry of an
-// operand with what becomes of it, and of what every call takes. On a Zen 4 processor, whose vectors have products of 64 bits
-// (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and of FP64. On a Zen 3, whose have not, in words,
-// in the accuracy "correct", too, and by planes of FP64 in each accuracy, of which five, six and seven products are asked:
-// through 128^3 and 500^3. On a Xeon with AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads
-// share all but the products less well: fitted to the times of 14 shapes, each row by what its ways take of each other, as the
-// clock was another one from row to row; and of results of single precision, which take fewer limbs and moduli, fitted to those
-// of 128^3 to 1024^3 of two such processors, at c6a6766e and with the rounding of FP32 after it.
+// Nanoseconds of one thread, by benchmarks/cpu.py ways, in "standard". They are of one product of entries, of one entry of an
+// operand with all its further work, and of a call. On a Zen 4 processor, which has vectors of 64-bit products (AVX-512), in
+// words with one residue, by planes of bytes on an INT8 unit, and of FP64. On a Zen 3, which has none: in words, also in the
+// accuracy "correct", and by planes of FP64 in each accuracy, with five, six and seven products. The latter are fitted through
+// 128^3 and 500^3. On a Xeon with AMX by eight limbs, in words, and by planes; several threads share all but the products of
+// planes less well. These are fitted to the times of 14 shapes, each row by the ratios of its ways, as the clock was another one
+// from row to row. Results of single precision take fewer limbs and moduli, and are fitted to 128^3 to 1024^3 of two such
+// processors.
 struct Costs {
   double product, entry, call;
 };
@@ -53,7 +53,7 @@ bool multiplies_words_fast() {
 #endif
 }
 
-// Of words and of planes of FP64 on this CPU.
+// Costs of words and of planes of FP64 on this CPU.
 Costs costs_of_words(Accuracy accuracy) {
   if (amx_limbs.is_here()) return kAmxWords;
   if (multiplies_words_fast()) return kFastWords;
@@ -65,7 +65,7 @@ Costs costs_of_floats(Accuracy accuracy) {
   return accuracy == Accuracy::scaled ? kSlowScaledPlanes : accuracy == Accuracy::standard ? kSlowPlanes : kSlowCorrectPlanes;
 }
 
-// Bytes that a product in words takes, and one by limbs beside their planes.
+// Bytes that a product in words takes, and one by limbs besides their planes.
 std::int64_t bytes_in_words(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
   return WordShape(m, n, k).bytes(kMostBridges) + chain_bytes(accuracy, m, n, k);
 }
@@ -162,7 +162,7 @@ bool WordProduct::multiply(const Promise& promise, const Target* only) {
   return ways_.words && multiply_words();
 }
 
-// Those that hold the integers of all lines.
+// The limbs that hold the integers of all lines.
 std::optional<LimbShape> WordProduct::limbs_that_serve() const {
   int capacity = kLeastBits;
   for (const Scales* scales : {&scales_a(), &scales_b()}) {
@@ -254,7 +254,7 @@ EntryCounts WordProduct::round_limbs_certain(const Target& target, Listed& liste
 }
 
 // Where results need nothing but to be rounded, and perhaps tested, as they come, what the lines say of them; nothing where they
-// do. Those of special lines are void.
+// do. Entries of special lines are void.
 std::optional<EntryCounts> WordProduct::counts_of_rounded(const Promise& promise, const Target& target) const {
   const bool is_plain = target.result.type == ElementType::float64 && target.rounding == Rounding::nearest &&
                         !target.update.is_asked && !target.has_bound();

@@ -1,5 +1,5 @@
-// A whole product in machine words and FP64 numbers: the same integers as those that residues stand for, so the same bits;
-// without planes, and so without what these cost a small product.
+// A whole product in machine words and FP64 numbers. The integers are those of the residues, so the bits are the same; without
+// planes, a small product saves their cost.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace ozfp4 {
 bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
                         std::int64_t workspace_limit);
 
-// How the integers' sums are made: in words, or by limbs of eight bits on a unit. Of both the one that takes less time serves, if
-// the entries let it.
+// How the integers' sums are made: in words, or by limbs of eight bits on a unit. If both are possible the one that takes less
+// time is used, if it holds the entries.
 struct WordWays {
   bool words = false;
   const LimbUnit* limbs = nullptr;

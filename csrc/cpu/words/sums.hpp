@@ -30,7 +30,7 @@ struct WordShape {
   std::int64_t bytes(int bridges) const { return (entries_a() + entries_b() + entries()) * 8 * (2 + bridges); }
 };
 
-// Sums of one entry and of those beside it.
+// Sums of one entry and of its neighbours.
 struct NearSums {
   const std::uint64_t* word;
   const double* near;

@@ -13,7 +13,7 @@
 namespace ozfp4 {
 namespace {
 
-// Linux keeps the tiles from a process until it asks for them; the permission is that of all its threads.
+// Linux withholds the tiles from a process until it requests them; the permission is that of all its threads.
 constexpr int kAskForPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
 constexpr int kTileData = 18;              // XFEATURE_XTILEDATA
 

@@ -6,8 +6,8 @@
 
 namespace ozfp4 {
 
-// Tiles 0 to 3 hold sums, 4 and 5 panels of A, 6 and 7 panels of B: two by two panels, so that each tile that is loaded is used
-// twice. Tiles offers load<tile>(address, bytes between rows), zero-cost names of multiply<sums, left, right>() and
+// Tiles 0 to 3 hold sums, 4 and 5 panels of A, 6 and 7 panels of B. They are two by two panels, so that each tile that is loaded
+// is used twice. Tiles offers load<tile>(address, bytes between rows), zero-cost names of multiply<sums, left, right>() and
 // store<tile>(address, bytes between rows).
 template <class Tiles, int Rows, int Columns>
 void amx_walk_panels(const ByteTask& task, std::int64_t row, std::int64_t column) {
@@ -20,8 +20,8 @@ void amx_walk_panels(const ByteTask& task, std::int64_t row, std::int64_t column
   if constexpr (Rows > 1 && Columns > 1) Tiles::template load<3>(below + kPanelLines, c_bytes);
   const std::uint8_t* a = task.a + row * task.a_pitch;
   const std::int8_t* b = task.b + column * task.b_pitch;
-  // A tile is loaded again as soon as its last product of this step is on its way, which takes 7 to 17 % less time than where it
-  // is needed (8 and 16 threads of a Xeon).
+  // A tile is loaded again as soon as its last product of this step is on its way. This takes 7 to 17 % less time than a load
+  // where it is needed (8 and 16 threads of a Xeon).
   Tiles::template load<4>(a, kTileDepth);
   Tiles::template load<6>(b, kTileDepth);
   if constexpr (Columns > 1) Tiles::template load<7>(b + task.b_pitch, kTileDepth);

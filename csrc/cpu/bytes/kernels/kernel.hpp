@@ -1,4 +1,4 @@
-// The kernels for INT8 units of CPUs: which there are, which this CPU has, and which one serves.
+// The kernels for INT8 units of CPUs: which there are, which this CPU has, and which one is used.
 #pragma once
 
 #include <cstdint>
@@ -41,23 +41,23 @@ inline void run_in_chunks(const ByteKernel& kernel, ByteTask task) {
   }
 }
 
-// Whether the CPU has AMX's products of bytes, whatever the system says: asks for no permission.
+// Whether the CPU has AMX's products of bytes, whatever the system allows: requests no permission.
 bool has_amx_instructions();
 
 extern const ByteKernel amx_kernel, avx512_vnni_kernel, avx_vnni_kernel, portable_bytes_kernel;
 
-// Those that this CPU has, best first; the portable one is the last.
+// The kernels that this CPU has, best first; the portable one is the last.
 const std::vector<const ByteKernel*>& byte_kernels();
 
-// What serves planes of bytes: a kernel, or nullptr for planes decoded to FP32. What the calling thread was told by
-// ForcedKernel, else what OZFP4_CPU_KERNEL names ("amx", "avx512_vnni", "avx_vnni", "portable" or "sgemm"), else the best one
-// that was not disabled, the portable one excepted. std::invalid_argument where the variable names none, or one that is not here.
+// The kernel for planes of bytes, or nullptr for planes decoded to FP32. It is the calling thread's ForcedKernel, else the one
+// that OZFP4_CPU_KERNEL names ("amx", "avx512_vnni", "avx_vnni", "portable" or "sgemm"), else the best one that was not disabled,
+// without the portable one. std::invalid_argument where the variable names none, or one that is not here.
 const ByteKernel* serving_byte_kernel();
 
 // Whether the thread was told one, or the variable names one: products are then to be made by planes.
 bool is_byte_kernel_asked();
 
-// Nobody takes these any more unless they are asked for by name, and all others again.
+// These are no longer used unless they are asked for by name, and all others are again.
 void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels);
 
 // The kernel of that setting, nullptr for "sgemm". std::invalid_argument, naming `what`, for one that is unknown or not here.

@@ -96,7 +96,7 @@ OZFP4_WITH_AVX inline void multiply_add(const __m256i& a, const __m256i& b, __m2
   sums = _mm256_dpbusd_avx_epi32(sums, a, b);
 }
 
-// 16 sums in registers, beside two registers of B; eight, beside two, of sixteen registers.
+// 16 sums in registers, with two registers of B; eight, with two, of sixteen registers.
 OZFP4_WITH_AVX512 void run_avx512(const ByteTask& task) { walk<8, 2, __m512i>({spread, multiply_add}, task); }
 OZFP4_WITH_AVX void run_avx(const ByteTask& task) { walk<4, 1, __m256i>({spread, multiply_add}, task); }
 
