@@ -15,7 +15,7 @@ namespace ozfp4::product {
 // Up to here arith/accuracy and arith/exact prove certificates, bounds and exact sums.
 inline constexpr std::int64_t kLongestCertified = std::int64_t(1) << 31;
 
-// Alphabets that may serve the options, the cheapest of `units` first.
+// Number formats that the options allow, the cheapest of `units` first.
 std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
                                            const std::vector<UnitRate>& units);
 
@@ -23,11 +23,11 @@ std::vector<const Alphabet*> alphabets_for(const Options& options, int precision
 std::vector<RankedUnit> ranked_units(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units);
 
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
-// the options leave it open. Throws Refusal for a plan in the options that does not serve.
+// the options leave it open. Throws Refusal for a plan in the options that is not suitable.
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
                                      const std::vector<UnitRate>& units);
 
-// The basis of rates: the operations a second that a rate of 1 stands for, and a text with their unit and source.
+// The basis of rates: the operations a second of a rate of 1, and a text with their unit and source.
 struct RateBasis {
   double one = 1;
   std::string text;

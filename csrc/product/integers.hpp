@@ -17,7 +17,7 @@ constexpr int bits_of(ElementType type) { return 8 * entry_bytes(type) + (is_uns
 
 // c = alpha a b + beta addend, modulo 2^w of c's type; or a b modulo a number, where `modulus` is not 0.
 struct IntegerSum {
-  Product product;  // of integers, whose own factors stay 1 and 0; it has an addend wherever beta is not 0
+  Product product;  // for integers, while the request's own factors stay 1 and 0; it has an addend wherever beta is not 0
   std::int64_t alpha = 1, beta = 0, modulus = 0;
   int entry_bits = 0;     // of a plan for the entries, where they are shorter than their types; else 0
   bool is_truth = false;  // c is 1 where the sum is not 0, and else 0; then all are uint8, 0 or 1, and so are the factors
@@ -32,9 +32,9 @@ struct IntegerSum {
     while (bits < 63 && modulus >> bits != 0) ++bits;
     return bits;
   }
-  // Whether an operand is multiplied by such entries in place of its own, which are longer.
+  // Whether an operand is multiplied by such entries instead of the caller's, which are longer.
   bool is_reduced(ElementType type) const { return modulus != 0 && bits_of(type) > residue_bits(); }
-  // Bits of entries that a plan serves.
+  // Bits of entries that a plan holds.
   int bits() const {
     const int own = entry_bits != 0 ? entry_bits : std::max(bits_of(product.type_a.part), bits_of(product.type_b.part));
     return modulus != 0 ? std::min(own, residue_bits()) : own;

@@ -16,8 +16,8 @@ namespace ozfp4::product {
 // A stack's extent and bytes from matrix to matrix along each axis, the outermost first.
 using StackOf = std::vector<std::pair<std::int64_t, std::ptrdiff_t>>;
 
-// op(X) as it stands in the row-major product, X or X^T of it, or a stack of such, and the real operand that becomes of each:
-// `outer` lines of `inner` numbers along K.
+// op(X) in the row-major product, X or X^T of it, or a stack of such, and the real operand that becomes of each: `outer` lines of
+// `inner` numbers along K.
 struct ToPrepare {
   EntryType type;
   bool is_left, is_row_major;
@@ -63,7 +63,7 @@ struct Prepared {
 // Both may be the operands of one product.
 bool are_alike(const Prepared& a, const Prepared& b);
 
-// The options of a product of such an operand, whose accuracy and plan they take. Throws Refusal where others are asked for.
+// The options of a product of such an operand, with its accuracy and plan. Throws Refusal where others are asked for.
 Options options_of_prepared(Options options, const Prepared& made);
 
 }  // namespace ozfp4::product

@@ -49,7 +49,7 @@ void for_places(const Axes& axes, std::int64_t number, const Body& body) {
   }
 }
 
-// c = alpha a b + beta addend: m x k times k x n, row-major. A column-major C = A B is C^T = B^T A^T, whose entries have the same
+// c = alpha a b + beta addend: m x k times k x n, row-major. A column-major C = A B is C^T = B^T A^T. Its entries have the same
 // bits where chains of imaginary parts begin with the operand that was passed first. Real and complex operands, of 24 and of 53
 // bits, may meet; the result has the type that both promote to, or a wider one.
 struct Product {
@@ -61,7 +61,7 @@ struct Product {
   std::complex<double> alpha = 1.0, beta = 0.0;
   ResultMatrix addend{};                           // may be c itself
   ElementType addend_part = ElementType::float64;  // it is complex where the result is
-  ResultMatrix upper{};                            // the same product rounded up, beside c, which is rounded down
+  ResultMatrix upper{};                            // the same product rounded up, next to c, which is rounded down
   ResultMatrix bound{};                            // of the errors: float64, for each part
   bool is_exchanged = false;  // the transpose of the product that was passed: a is the operand that was passed second
   Axes axes{};
@@ -82,7 +82,7 @@ inline ResultView view_of(const Product& p, const ResultMatrix& x, ElementType p
 
 inline bool has_both_parts(const Product& product) { return has_both_parts(product.alpha) || has_both_parts(product.beta); }
 
-// The product with the fewest axes that visit the same matrices; a stack of A times one B as one tall product of so many rows at
+// The product with the fewest axes that visit the same matrices. A stack of A times one B is one tall product of so many rows at
 // most, where it may be: B is then encoded once.
 Product merged(Product product, std::int64_t most_rows = kMostEntries);
 
@@ -95,8 +95,8 @@ struct Block {
 };
 Product part_of(const Product& product, const Block& at);
 
-// How a complex product is made of real ones. `paired`: two complex operands, expanded as kPair of plan/plan.hpp says; `columns`:
-// a real A, and the parts of B as twice as many columns; `matrices`: the parts of A as two matrices, and a real B.
+// How a complex product is made of real ones. `paired`: two complex operands, expanded by kPair of plan/plan.hpp. `columns`: a
+// real A, and the parts of B as twice as many columns. `matrices`: the parts of A as two matrices, and a real B.
 enum class ComplexForm : std::uint8_t { paired, columns, matrices };
 inline ComplexForm form_of(const Product& product) {
   return !product.type_b.is_complex   ? ComplexForm::matrices

@@ -26,10 +26,10 @@ struct Gpu {
   int capability;
   Thresholds thresholds;
 };
-// Measured, on an H200 and an H100: float64 takes 0.98 times as long as cuBLAS's at 2048^3 and 0.7 at 4096^3, complex128 1.12 and
-// 0.63 at 1024^3 and 2048^3, complex64 0.72 at 1024^3, which has half the operations of float32 at 2048^3.
+// Measured, on an H200 and an H100, relative to the time of cuBLAS. float64 takes 0.98 at 2048^3 and 0.7 at 4096^3, complex128
+// 1.12 and 0.63 at 1024^3 and 2048^3. complex64 takes 0.72 at 1024^3, which has half the operations of float32 at 2048^3.
 constexpr Thresholds kHopper{{2048, 3072, 1024, 2048}};
-// GPUs whose FP64 units are few. Modelled, not measured: by benchmarks/model.py products pay from 384 on, complex ones from 192.
+// GPUs with few FP64 units. Modelled, not measured: by benchmarks/model.py products pay from 384 on, complex ones from 192.
 constexpr Thresholds kLittleFp64{{kNeverFaster, 512, kNeverFaster, 256}};
 constexpr Gpu kGpus[] = {{"h100", 90, kHopper},  {"h200", 90, kHopper},  {"", 86, kLittleFp64}, {"", 89, kLittleFp64},
                          {"", 103, kLittleFp64}, {"", 120, kLittleFp64}, {"", 121, kLittleFp64}};

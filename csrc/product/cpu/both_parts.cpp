@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kBound = 2 * sizeof(double);
 
-// 0 in place of parts that are not finite: those of A B less its rounded values where these are not.
+// 0 instead of parts that are not finite: those of A B less its rounded values where these are not.
 void clear_special(char* data, std::int64_t parts, ElementType type) {
   with_float(type, [&](auto zero) {
     using T = decltype(zero);
@@ -143,7 +143,7 @@ void multiply_block(const Product& block, const Options& options, bool keeps_res
   if (is_apart) copy_pairs(to, part, block.c, part, block.m, block.n);
 }
 
-// Bytes beside the result for each of its entries.
+// Bytes in addition to the result for each of its entries.
 std::int64_t bytes_of(const Product& p, const Options& options) {
   const std::int64_t entry = p.type.bytes();
   std::int64_t bytes = p.alpha == 0.0 ? 0 : both_parts_entry_bytes(p.type, options.accuracy, p.k);

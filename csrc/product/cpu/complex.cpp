@@ -26,7 +26,7 @@ void copy_pairs(const ResultView& from, const ResultMatrix& to) {
   }
 }
 
-// One complex product by its real form, in blocks whose copies take half of the workspace or less.
+// One complex product by its real form, in blocks with copies of half of the workspace or less.
 class ComplexProduct {
  public:
   ComplexProduct(const Product& product, const Options& options, Ran& ran)

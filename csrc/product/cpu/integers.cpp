@@ -32,8 +32,8 @@ void for_matrices(const IntegerSum& sum, const Options& options, const Body& bod
   }
 }
 
-// Machine words for all matrices, where they serve and nothing else is asked for: with `is_exact` they do where the norms say
-// that no entry is wrapped.
+// Machine words for all matrices, where they are possible and nothing else is asked for. With `is_exact` they are where the norms
+// prove that no entry is wrapped.
 std::optional<DirectMatmul> find_words(const IntegerSum& sum, const Options& options, bool is_exact) {
   if (!may_go_direct(options) || !trusts_direct()) return std::nullopt;
   const Product& p = sum.product;
@@ -62,7 +62,7 @@ IntegersRan run_in_words(const IntegerSum& sum, const Options& options, DirectMa
 
 std::string name_of(ElementType type) { return (is_unsigned(type) ? "uint" : "int") + std::to_string(8 * entry_bytes(type)); }
 
-// A plan of INT8 products, whose sums a CPU holds in 64 bits for any inner dimension; or one of integers of any type.
+// A plan of INT8 products, with sums that a CPU holds in 64 bits for any inner dimension; or one of integers of any type.
 std::shared_ptr<const Plan> find_plan(const IntegerSum& sum, const Options& options) {
   const Product& p = sum.product;
   if (options.plan == nullptr || options.plan->scheme != Scheme::integer) {
@@ -145,7 +145,7 @@ std::int64_t lay_apart(Axes& axes, std::ptrdiff_t Axis::* own, std::int64_t byte
   return bytes;
 }
 
-// Operands whose entries are nearest to zero modulo the modulus, in memory of their own, where their own ones are longer.
+// Operands with entries nearest to zero modulo the modulus, in separate memory, where the caller's are longer.
 struct Reduced {
   IntegerSum sum;
   Buffer left, right;
@@ -168,7 +168,7 @@ struct Reduced {
  private:
   static constexpr std::ptrdiff_t kWord = 8;
 
-  // Lines one behind the other, whose steps the sum then has.
+  // Lines one behind the other: the sum then has their steps.
   Buffer reduce(const OperandView& from, std::ptrdiff_t Axis::* own) {
     const std::ptrdiff_t bytes_of_line = from.inner * kWord, bytes_of_matrix = from.outer * bytes_of_line;
     Axes distinct;  // a: from matrix to matrix there, c: here
@@ -209,7 +209,7 @@ IntegerSum multiplied(const IntegerSum& given) {
   return sum_of(given, std::move(p));
 }
 
-// The product alone, whose matrices lie one behind the other in memory of their own: not yet the result, or to be refused.
+// The product alone, with matrices one behind the other in separate memory: not yet the result, or to be refused.
 struct Apart {
   std::int64_t bytes;
   Buffer memory;

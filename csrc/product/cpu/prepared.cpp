@@ -30,7 +30,7 @@ PairView lines_of(const Operand& x, ElementType part, bool is_left) {
   return {x.data, part, x.columns, x.rows, x.column_stride, x.row_stride, x.is_conjugated};
 }
 
-// The real form of one matrix, whose lines lie one behind the other.
+// The real form of one matrix, with lines one behind the other.
 void copy_real_form(const ToPrepare& own, const PairView& lines, std::int64_t matrix_bytes, char* to) {
   if (!own.type.is_complex) {
     return copy_lines({lines.data, lines.part, lines.outer, lines.inner, lines.outer_stride, lines.inner_stride}, to);

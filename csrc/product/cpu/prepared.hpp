@@ -25,7 +25,7 @@ struct PreparedMatrix : Prepared {
     own.data = data;
     return own;
   }
-  // The prepared form of the matrix whose copy begins there.
+  // The prepared form of the matrix with a copy that begins there.
   const PreparedOperand* held_at(const char* data) const {
     return held.empty() ? nullptr : &held[static_cast<std::size_t>((data - entries.get()) / matrix_bytes)];
   }
@@ -34,8 +34,8 @@ struct PreparedMatrix : Prepared {
 // The CPU's, of a product there; null where the operand is not prepared.
 inline const PreparedMatrix* on_cpu(const Prepared* prepared) { return static_cast<const PreparedMatrix*>(prepared); }
 
-// Scales and encodes the operand into `made`, whose `rows` and `columns` are left as they are. Throws Refusal for options that
-// no plan serves.
+// Scales and encodes the operand into `made`; its `rows` and `columns` are left as they are. Throws Refusal for options without a
+// plan.
 void prepare(const ToPrepare& own, const Options& options, PreparedMatrix& made);
 
 }  // namespace ozfp4::product

@@ -34,7 +34,7 @@ std::string serving_setting() {
   return kernel != nullptr ? kernel->setting : "sgemm";
 }
 
-// The rates with the kernel that serves bytes now; alphabets taken first among equals in front.
+// The rates with the kernel for bytes now; alphabets taken first among equals in front.
 std::vector<UnitRate> cpu_units() {
   const std::string setting = serving_setting();
   double rate = 0;

@@ -1,4 +1,4 @@
-// How fast the units of this CPU are beside each other: nominal figures, or measured ones where they are known.
+// The relative rates of the units of this CPU: nominal figures, or measured ones where they are known.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ozfp4::product {
 
-// The CPU in lines of measured rates, operations a second by the names of alphabets: with the unit that serves bytes now, and the
+// The CPU in lines of measured rates, operations a second by the names of alphabets. It has the unit for bytes now, and the
 // number of threads, as rates do not grow with it alike.
 std::string rates_device();
 

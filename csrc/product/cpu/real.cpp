@@ -38,7 +38,7 @@ struct LastPlan {
 };
 
 // A thread's last plans, by K: one product, or several in turn, are repeated without a choice and without an allocation. Few
-// values of K = 2^i and 3 2^i share a place, complex products beside real ones.
+// values of K = 2^i and 3 2^i share a place, complex products and real ones together.
 struct LastPlans {
   std::array<LastPlan, 64> of{};
   LastPlan& at(std::int64_t k) { return of[static_cast<std::size_t>(static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u >> 58)]; }

@@ -43,7 +43,7 @@ std::string small_tiles(const Alphabet& cheapest) {
   return std::string("backend: '") + cheapest.name + "' has no small tiles, which are faster here by the kernels' models";
 }
 
-// The first kernel that can be trusted; else none, and `failures` says why.
+// The first kernel that can be trusted; else none, and `failures` has the reasons.
 std::optional<cuda::Kernel> serving(const Device& device, const Plan& plan, const std::vector<cuda::Kernel>& kernels,
                                     cudaStream_t stream, std::string& failures) {
   failures.clear();

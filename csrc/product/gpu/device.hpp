@@ -32,10 +32,10 @@ Options limited(const Options& options, const Device& device);
 // graph is captured on one that waits for it.
 bool is_captured(cudaStream_t stream);
 
-// In place of a stream where nothing is launched: of the thread's own one CUDA says it whatever others capture.
+// Instead of a stream where nothing is launched: for the thread's default one CUDA answers whatever others capture.
 inline cudaStream_t no_stream() { return cudaStreamPerThread; }
 
-// Units of its INT8 and FP4 kernels beside each other, where no kernel multiplies none.
+// Relative rates of its INT8 and FP4 kernels; a unit without a kernel has none.
 std::vector<UnitRate> device_units(const Device& device, Scheme scheme);
 
 // Kernels that multiply the planes of a plan, best first.

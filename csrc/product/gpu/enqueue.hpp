@@ -29,7 +29,7 @@ struct DevicePlace {
   std::int64_t bytes = 0;
   void* stream = nullptr;
   std::int64_t* needed = nullptr;
-  // In place of `memory`: gives so many bytes that the stream may use until what it has enqueued has run. Where it gives null a
+  // Instead of `memory`: gives so many bytes that the stream may use until what it has enqueued has run. If it gives null a
   // product is tried in half of the bytes, by more blocks, and so on; `is_last`: nothing smaller is left. Small products take
   // memory that is kept for the stream instead.
   std::function<void*(std::int64_t bytes, bool is_last)> allocate{};
@@ -39,10 +39,10 @@ struct DevicePlace {
   std::vector<std::string>* ways = nullptr;  // gets the way in which each launch makes its product
 };
 
-// Prepared operands are those that prepare_on_device has made. Each throws Refusal: for what no product takes, or none on a GPU;
-// Fault::workspace for too little memory; Fault::no_device where there is no device, or no kernel of this build passes its test
-// on it; Fault::device_error for what CUDA says. The options' `repaired` and `overflows` are written where nothing is multiplied,
-// too.
+// Prepared operands are those that prepare_on_device has made. Each throws Refusal: for an invalid product, or one that no GPU
+// computes, and Fault::workspace for too little memory. Fault::no_device means no device, or no kernel of this build that passes
+// its test on it; Fault::device_error an error of CUDA. The options' `repaired` and `overflows` are written where nothing is
+// multiplied, too.
 OZFP4_CUDA_EXPORT void enqueue(const Product& product, const Options& options, const DevicePlace& place);
 OZFP4_CUDA_EXPORT void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place);
 

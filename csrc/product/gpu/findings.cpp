@@ -40,7 +40,7 @@ void add_records(DeviceFindings& to, const FoundLines& lines, cudaStream_t strea
   }
 }
 
-// Returns whether there are lines whose shift is 0.
+// Returns whether there are lines with a shift of 0.
 bool add_shifts(DeviceFindings& to, const FoundLines& lines, int bits, cudaStream_t stream) {
   bool has_unshifted = false;
   for (const std::int32_t shift : read<std::int32_t>(lines.shift, lines.count, stream)) {

@@ -1,4 +1,4 @@
-// Where launches are enqueued and what is done beside them, among that the figures that a product left in its workspace.
+// Where launches are enqueued and the work around them, among it the figures that a product left in its workspace.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,7 +34,7 @@ struct DeviceFindings {
   std::int64_t entries = 0;            // of a Gram matrix, that were multiplied
   int moduli_used = 0;
   LineRange exponents, capacities;
-  // Lines whose shift is 0: all of them zeros, or with an exponent that the shift does not tell.
+  // Lines with a shift of 0: all of them zeros, or with an exponent that the shift does not show.
   bool has_unshifted_a = false, has_unshifted_b = false;
   bool counts_rows = true, counts_columns = true;  // whether the next launch has lines that are new
 
@@ -52,7 +52,7 @@ struct Launching {
   DeviceFindings* found = nullptr;
   std::vector<std::string>* ways = nullptr;  // gets the way_name of each launch
 
-  Launching(cudaStream_t on) : stream(on) {}  // nothing beside them
+  Launching(cudaStream_t on) : stream(on) {}  // nothing but these
 
   cuda::LaunchOptions options() const {
     cuda::LaunchOptions made;

@@ -128,7 +128,7 @@ void launch_blocks(const GramGroup& group, std::int64_t matrices, const Launchin
   }
 }
 
-// Mirrors a matrix of each place of a stack, whose steps are `own`.
+// Mirrors a matrix of each place of a stack with the steps `own`.
 void mirror(const Axes& axes, std::ptrdiff_t Axis::* own, cuda::Mirrored matrix, cudaStream_t stream) {
   char* const data = matrix.data;
   Numbering(axes, own).for_lines([&](std::int64_t, const Axis& along, const Axis& offset) {

@@ -25,12 +25,12 @@ inline constexpr std::int64_t kLeastGramExtent = 6144;
 struct GramBlock {
   ColumnRange rows, columns;
   DeviceBlocks product;
-  std::shared_ptr<const DeviceProblem> integers;  // in place of it
+  std::shared_ptr<const DeviceProblem> integers;  // instead of it
 
   Block place() const { return {rows.first, rows.last - rows.first, columns.first, columns.last - columns.first}; }
 };
 
-// Blocks whose columns are lines of A from `first` on: that above the diagonal, then those on it, the largest first. Planes of
+// Blocks with lines of A from `first` on as columns: that above the diagonal, then those on it, the largest first. Planes of
 // these lines that are kept lie before the workspace that all blocks share.
 struct GramGroup {
   std::int64_t first = 0;

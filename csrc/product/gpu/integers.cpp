@@ -94,7 +94,7 @@ CudaProduct product_at(const IntegerSum& integers, const Options& options, const
   product.result =
       result_of(copies.result.exists() ? product_in(integers, workspace + copies.result.place) : view_of(p, p.c, p.type.part));
   product.axes = problem.steps_through(p.axes, &Axis::upper);
-  for (StackAxis& axis : product.axes) axis.addend_stride = 0;  // it is added by a launch of its own
+  for (StackAxis& axis : product.axes) axis.addend_stride = 0;  // it is added by a separate launch
   product.second.data = reinterpret_cast<char*>(options.overflows);
   return product;
 }
@@ -200,7 +200,7 @@ void launch(const DeviceProblem& problem, const IntegerSum& integers, const Opti
 }
 
 void launch_nothing(const IntegerSum& integers, const Options& options, cudaStream_t stream) {
-  current_device();  // whose absence is told as for what is multiplied
+  current_device();  // its absence is reported as for an operand
   clear_overflows(options, stream);
   if (integers.product.is_there()) combine(integers, nullptr, stream);
 }

@@ -32,9 +32,9 @@ struct KeyEqual {
   bool operator()(const Key* x, const Key* y) const { return *x == *y; }
 };
 
-// Values by key, `most` of them; and of the large parts that values share, `most_parts`. Beyond either the values go that nobody
-// has asked for the longest. A value costs as much to find among many as among few. Value: `shared_part(value)` says where its
-// part is; null of one that is not kept.
+// Values by key, `most` of them; and of the large parts that values share, `most_parts`. Beyond either the values go that were
+// unused for the longest time. A value costs as much to find among many as among few. Value: `shared_part(value)` is the place of
+// its part; null for one that is not kept.
 template <class Value>
 class Kept {
  public:
@@ -42,8 +42,8 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  // The thing that was made for the key, or is made now by make(), without the lock, as that may wait for a device: where
-  // several threads make one at once, the first one's is kept. An exception of make() goes on, and nothing is kept.
+  // The thing that was made for the key, or is made now by make(), without the lock, as that may wait for a device. Where several
+  // threads make one at once, the first one's is kept. An exception of make() goes on, and nothing is kept.
   template <class Make>
   std::shared_ptr<const Value> find_or_make(const Key& key, const Make& make) {
     if (std::shared_ptr<const Value> found = find(key)) return found;

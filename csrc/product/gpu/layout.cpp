@@ -12,7 +12,7 @@
 namespace ozfp4::product {
 namespace {
 
-// With the plan that it was made of, under whose address it is kept.
+// With the plan that it was made from, kept under the plan's address.
 struct OwnedPlan {
   std::shared_ptr<const Plan> of;
   cuda::CudaPlan made;
@@ -35,8 +35,8 @@ std::shared_ptr<const cuda::CudaPlan> find_cuda_plan(const std::shared_ptr<const
 
 bool is_long(const cuda::CudaPlan& plan) { return plan.schedule.steps.size() > static_cast<std::size_t>(cuda::kMaxInlineSteps); }
 
-// Threads make them without the lock, and the first one's are kept: what the device of one thread has to end first may wait for
-// what another thread has yet to enqueue on its own.
+// Threads make them without the lock, and the first one's are kept. A call that first has to end on the device of one thread may
+// wait for another that a thread has yet to enqueue on its own.
 const GemmStep* steps_on(const Device& device, const cuda::CudaPlan& plan, cudaStream_t stream) {
   if (!is_long(plan)) return nullptr;
   static std::mutex lock;

@@ -1,6 +1,6 @@
-// Parts that problems of floating-point numbers and of integers share: their plans as they are on a GPU, made once for all
-// products that have one, which is most of what a new product costs the host; what they are kept by; and the layout of the
-// stages behind copies.
+// Parts that problems of floating-point numbers and of integers share. They are their plans as they are on a GPU, made once for
+// all products that have one: most of the cost of a new product on the host. Then the keys of these, and the layout of the stages
+// behind copies.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -80,7 +80,7 @@ inline cuda::DeviceResult result_of(const ResultView& x) {
           x.column_stride, {}};
 }
 
-// In place of a workspace where its alignment alone counts.
+// Instead of a workspace where its alignment alone counts.
 inline char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment)); }
 
 // The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Where that is too little,
@@ -108,7 +108,7 @@ inline bool has_parts(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout
   return plan.plan.is_complex && !layout.is_without_planes();
 }
 
-// Whether a product may be made without planes, and what else is decided beside its plan.
+// Whether a product may be made without planes, and the other decisions besides its plan.
 struct Shaping {
   cuda::WithoutPlanes direct;
   DeviceForced forced{};
@@ -142,7 +142,7 @@ auto lay_out_trusted(const Device& device, const Chosen& chosen, Shaping how, cu
   return made;
 }
 
-// Enqueues all turns of the product, whose stages work at `stages`. Throws cuda::LaunchError.
+// Enqueues all turns of the product, with the stages' memory at `stages`. Throws cuda::LaunchError.
 void launch_turns(const LaidOut& made, const cuda::CudaProduct& product, char* stages, const Launching& how,
                   cuda::LaunchOptions options);
 

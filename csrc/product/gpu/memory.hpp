@@ -1,4 +1,4 @@
-// Work on a device beside that of a program, which may be capturing graphs meanwhile, and memory for it and for products.
+// Work on a device next to that of a program, which may be capturing graphs meanwhile, and memory for it and for products.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,7 @@
 namespace ozfp4::product {
 
 // A stream of the current device that waits for no other, nor others for it. While it lives the thread may allocate, free and
-// wait although a graph is captured on another stream, by this thread or by any: CUDA refuses that by default, and gives the
+// wait although a graph is captured on another stream, by this thread or by any. CUDA refuses that by default, and gives the
 // capture up.
 class Aside {
  public:
@@ -86,11 +86,11 @@ struct StreamMemory {
 
   DeviceMemory counters, workspace;
   std::mutex launching;       // held while a product is enqueued: threads on one stream enqueue one after the other
-  bool is_forgotten = false;  // a launch failed on it, and its counters serve no more. Precondition: `launching` is held
+  bool is_forgotten = false;  // a launch failed on it, and its counters are no longer valid. Precondition: `launching` is held
 };
 
-// The memory of a stream of the current device, `device`. Null while the stream is captured, as a graph may run beside it;
-// where the device has no memory left; and for the streams of a process beyond its first few hundred.
+// The memory of a stream of the current device, `device`. Null while the stream is captured, as a graph may run at the same time.
+// Null also where the device has no memory left, and for the streams of a process beyond its first few hundred.
 std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream);
 
 // Drops the memory after a launch that failed: the counters may not be zero. Precondition: `launching` is held.

@@ -23,7 +23,7 @@ namespace ozfp4::product {
 
 struct DevicePrepared : Prepared {
   int device;
-  cuda::Kernel kernel;         // whose planes they are
+  cuda::Kernel kernel;         // the operand of these planes
   cuda::DeviceOperand view;    // of the copied entries, as a product takes them
   cuda::StoredOperand stored;  // nothing is kept where there are no entries
 };
@@ -69,8 +69,8 @@ DevicePrepared lines_of(const DevicePrepared& made, std::int64_t first, std::int
 // Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Precondition: places.bytes of memory.
 void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, const Launching& how);
 
-// Lines of a real matrix that are scaled and encoded once, in the workspace of several products that have them on either side:
-// rows of one matrix are columns of its transpose, and lines of either side are encoded alike.
+// Lines of a real matrix that are scaled and encoded once, in the workspace of several products that have them on either side.
+// Rows of one matrix are columns of its transpose, and lines of either side are encoded alike.
 class KeptLines {
  public:
   // The rows of A, whatever lies there. Throws std::invalid_argument where a stage would not take them. Precondition: a real

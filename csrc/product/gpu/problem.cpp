@@ -167,7 +167,7 @@ cuda::Promise promise_of(const Product& p, const Options& options) {
   return promise;
 }
 
-// Whether a product may be made without planes: nobody asked for what only the stages have.
+// Whether a product may be made without planes: nothing that only the stages have was asked for.
 bool may_be_direct(const Product& p, const Options& options) {
   return options.plan == nullptr && options.alphabet == nullptr && options.scheme == Scheme::two &&
          options.accuracy != Accuracy::correct && sides_of(p).any() == nullptr;
@@ -296,7 +296,7 @@ Key key_of(const Product& p, const Options& options, int device) {
       p.type.is_complex && p.is_exchanged);
   add(key, p.m, p.n, p.k, p.axes.size(), p.alpha == 0.0, p.alpha.imag() != 0, p.beta != 0.0, p.beta.imag() != 0, is_update(p),
       p.bound.exists(), p.upper.exists(), copies.left.exists(), copies.right.exists(), copies.addend.exists());
-  // Where an operand lies does not count of one that is copied, nor of one that nobody reads.
+  // The place of an operand does not count if it is copied, nor if it is not read.
   const bool counts_a = p.reads() && !copies.left.exists(), counts_b = p.reads() && !copies.right.exists();
   const auto step = [](std::ptrdiff_t own, bool counts) { return counts ? own : std::ptrdiff_t(own != 0); };
   for (const Axis& axis : p.axes) {

@@ -25,8 +25,8 @@ struct DevicePlaces {
   std::int64_t zero = 0, stages = 0, bytes = 0;
 };
 
-// The matrices that are copied: complex operands, those of integers that have not 64 bits, and what is added, before the product;
-// after it results whose columns are apart, and those before a sum of integers.
+// The matrices that are copied before the product: complex operands, those of integers of fewer than 64 bits, and the addend.
+// After it results with columns apart, and those before a sum of integers.
 struct Copies {
   Copy left, right, addend, result, second;
   bool turns_left = false, turns_right = false;  // to i times the operand
@@ -45,9 +45,9 @@ struct DeviceProblem : LaidOut {
 };
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
-// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Precondition: what the kernel multiplies,
-// with entries; no extent above kLongestExtent; bounds, or of alpha = 1 and beta = 0 the product rounded up; of prepared operands
-// a single product by their plan and kernel, whose alpha is real where both are.
+// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Precondition: operands that the kernel
+// multiplies, with entries; no extent above kLongestExtent; bounds, or for alpha = 1 and beta = 0 the product rounded up.
+// Prepared operands are of a single product by their plan and kernel; alpha is real where both are prepared.
 std::shared_ptr<DeviceProblem> lay_out(const Product& product, const Options& options, const std::shared_ptr<const Plan>& plan,
                                        cuda::Kernel kernel, const cuda::Gpu& gpu, const Shaping& how);
 

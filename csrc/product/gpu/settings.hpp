@@ -1,4 +1,4 @@
-// Settings of products on devices, beside their options: measured rates, and choices that a test or a measurement forces.
+// Settings of products on devices, besides their options: measured rates, and choices that a test or a measurement forces.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,9 @@ struct DeviceRates {
 inline constexpr std::int64_t kMostUsualWorkspace = std::int64_t(1) << 33;
 inline std::int64_t usual_workspace_of(std::int64_t memory) { return std::min(kMostUsualWorkspace, memory / 4); }
 
-// In place of what the kernels and the package would choose.
+// Instead of the choices of the kernels and the package.
 struct DeviceForced {
-  std::optional<cuda::Kernel> kernel{};  // serves without a self-test
+  std::optional<cuda::Kernel> kernel{};  // used without a self-test
   std::optional<std::string> tile{};
   std::optional<int> splits{};
   std::optional<bool> overlap{};
@@ -41,12 +41,12 @@ OZFP4_CUDA_EXPORT DeviceRates device_rates(int device);
 std::int64_t usual_workspace(int device);
 DeviceForced forced_on_devices();
 
-// In place of those before.
+// Replaces those before.
 OZFP4_CUDA_EXPORT void force_on_devices(const DeviceForced& forced);
 // Reads what was measured again.
 OZFP4_CUDA_EXPORT void read_device_rates();
 
-// Counts the changes of what problems depend on beside their key: settings, and verdicts on kernels.
+// Counts the changes that problems depend on besides their key: settings, and verdicts on kernels.
 OZFP4_CUDA_EXPORT int device_generation();
 void count_device_change();
 

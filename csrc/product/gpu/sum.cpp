@@ -114,9 +114,9 @@ double microseconds_of(const DeviceSum& sum) {
   return microseconds;
 }
 
-// The extents of the fastest blocks whose workspace is within the limit. Each block scales and encodes its lines anew; larger
-// ones have more copies, which leave the stages less. Where copies are few, the whole product is one block. Where no such blocks
-// are found, copies take half of the limit or less, if those of a row and a column do.
+// The extents of the fastest blocks with a workspace within the limit. Each block scales and encodes its lines anew; larger ones
+// have more copies, which leave the stages less. Where copies are few, the whole product is one block. Where no such blocks are
+// found, copies take half of the limit or less, if those of a row and a column do.
 Extents extents_of_blocks(const Product& p, const Options& options, const FindProblem& find) {
   CopyBytes bytes = copy_bytes(p);
   bytes.entry += sum_entry_bytes(p, options);
@@ -152,7 +152,7 @@ Extents extents_of_blocks(const Product& p, const Options& options, const FindPr
   }
   if (best) return *best;
   const Extents cut = cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
-  // A stack's blocks are of all its matrices. Narrow ones would take much longer than memory that nobody limits is worth.
+  // A stack's blocks are of all its matrices. Narrow ones would take much longer, which memory without a limit is not worth.
   const bool is_narrow = cut.rows < std::min(p.m, kLeastLines) || cut.columns < std::min(p.n, kLeastLines);
   if (options.has_limit || !is_narrow) return cut;
   return {cuts_rows ? part(p.m, kMostParts) : p.m, cuts_columns ? part(p.n, kMostParts) : p.n};

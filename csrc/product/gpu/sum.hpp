@@ -1,7 +1,7 @@
 // alpha A B + beta C with whatever factors on the current device, checked. Where one of them has a real and an imaginary part, A
-// B is rounded to a matrix in the workspace, or to the sum of two, and then alpha (A B) + beta C, as product/cpu/both_parts.cpp
-// has it. Where not all of it has room in the workspace limit it is made in blocks of the result: of complex matrices, for
-// their copies. The stages cut their own buffers.
+// B is rounded to a matrix in the workspace, or to the sum of two. Then alpha (A B) + beta C follows, as in
+// product/cpu/both_parts.cpp. Where not all of it has room in the workspace limit it is made in blocks of the result: of complex
+// matrices, for their copies. The stages cut their own buffers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,7 +26,7 @@ struct DeviceSum {
   SumPlaces places;
 };
 
-// The launches of a product whose factors are real or imaginary.
+// The launches of a product with factors that are real or imaginary.
 using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const Product& product, const Options& options)>;
 
 // The sum of what `find` finds. Throws WorkspaceError where A B exceeds the workspace limit.

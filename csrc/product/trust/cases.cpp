@@ -93,8 +93,8 @@ Case near_the_limit(const CaseAlphabet& alphabet, std::int64_t k, std::int64_t r
   return {"sums at the limit, K = " + std::to_string(k), a, b, k_class, in_turn(rows, kLines), in_turn(columns, kLines)};
 }
 
-// Largest limbs whose signs change along K, in runs from one entry to three quarters of it: sums that climb and fall. The last
-// entry is odd times odd, so that every sum is odd where the largest limb is even.
+// Largest limbs with signs that change along K, in runs from one entry to three quarters of it: sums that climb and fall. The
+// last entry is odd times odd, so that every sum is odd where the largest limb is even.
 Case alternating(const CaseAlphabet& alphabet, std::int64_t k, std::int64_t rows) {
   constexpr int kSigns = 8, kClasses = 1 << kSigns;
   constexpr std::array<int, 6> kRuns = {0, 2, 4, 5, 6, 8};  // log2 of their lengths, a bit of the class for each
@@ -157,9 +157,8 @@ std::vector<Extents> edge_extents() {
 const CaseAlphabet& case_alphabet(const std::string& name) {
   static const Limbs codes = {-12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12};
   static const CaseAlphabet all[] = {
-      // Elements of GPU kernels: FP32 accumulators up to 2^24; INT32 ones as far as every kernel folds them, up to 2^31 - 2^16,
-      // or
-      // 2^29 where the fold of signed sums adds an offset.
+      // Elements of GPU kernels: FP32 accumulators up to 2^24; INT32 ones as far as every kernel folds them. That is up to 2^31 -
+      // 2^16, or 2^29 where the fold of signed sums adds an offset.
       {"e2m1", codes, 116508},
       {"u8", range(0, 255), 33024},
       {"s8", range(-128, 127), 32768},

@@ -94,7 +94,7 @@ void try_planes(Examination& examination, const CpuKernel& kernel, bool is_short
   try_planes(examination, {alphabet.name, alphabet, {&alphabet}, multiply, multiply_whole}, is_short);
 }
 
-// In all accuracies and as updates: in words with none, one and two residues; by four, seven, eight and nine limbs, which do not
+// In all accuracies and as updates: in words with none, one and two residues; by four, seven, eight and nine limbs. These do not
 // hold the integers of chained products of float64.
 void try_numbers(Examination& examination, Way way, bool is_short) {
   const bool has_limbs = way == Way::limbs;

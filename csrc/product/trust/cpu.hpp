@@ -1,6 +1,6 @@
-// Which kernels of this CPU may serve: each is tried on exact integers before its first use in a process, unless an earlier
-// process of this very build did so on the same processor. One that fails is disabled, and the next one serves. A known verdict
-// costs one look.
+// Which kernels of this CPU are trusted: each is tested on exact integers before its first use in a process. An earlier process
+// of this build on the same processor counts, too. One that fails is disabled, and the next one is used. A known verdict costs
+// one look.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace ozfp4::product {
 
-// A kernel for planes of an alphabet: a unit for bytes, or floating point where there is none; integers as machine
-// words (`cpu/direct`); small products of floating-point numbers in words (`cpu/words`) or limbs (`cpu/limbs`).
+// A kernel for planes of an alphabet: a unit for bytes, or floating point where there is none. Or integers as machine words
+// (`cpu/direct`), or small products of floating-point numbers in words (`cpu/words`) or limbs (`cpu/limbs`).
 struct CpuKernel {
   enum class Kind : std::uint8_t { planes, integers, words, limbs };
 

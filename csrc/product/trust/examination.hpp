@@ -48,8 +48,8 @@ class Examination {
 
 Plan test_plan(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k);
 
-// A kernel for planes of an alphabet: all cases of an element, and whole products by a plan of each kind; `digits`: of which
-// alphabets it multiplies plans of scheme I.
+// A kernel for planes of an alphabet: all cases of an element, and whole products by a plan of each kind. `digits`: the alphabets
+// with plans of scheme I that it multiplies.
 struct PlaneKernel {
   std::string element;
   const Alphabet& alphabet;

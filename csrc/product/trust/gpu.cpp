@@ -70,7 +70,7 @@ std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const 
   return left;
 }
 
-// By the stages of a plan, whose planes the kernel multiplies, or by one of the ways without planes.
+// By the stages of a plan, with planes that the kernel multiplies, or by one of the ways without planes.
 std::vector<double> whole_product(const Device& device, Kernel kernel, const Plan& plan, const WholeProduct& own,
                                   WithoutPlanes way) {
   Promise promise;
@@ -243,7 +243,7 @@ Verdict tried(const GpuKernel& kernel, bool is_short) {
   });
 }
 
-// The program that tests a kernel in a process of its own lies beside this library, or in a folder there; empty: it does not.
+// The program that tests a kernel in a separate process lies next to this library, or in a folder there; empty: it does not.
 std::string selftest_program() {
   const std::string folder = own_file().substr(0, own_file().rfind('/') + 1);
   for (const char* name : {"ozfp4_selftest", "ozfp4/ozfp4_selftest"}) {
@@ -279,8 +279,8 @@ const Verdict& keep(const GpuKernel& kernel, Verdict verdict) {
   return kept;
 }
 
-// Threads that test on one device wait for each other, those of several do not: what the device of one thread has to end first
-// may wait for what another thread has yet to enqueue on its own.
+// Threads that test on one device wait for each other, those of several do not. A call that first has to end on the device of one
+// thread may wait for another that a thread has yet to enqueue on its own.
 std::mutex& testing_on(int device) {
   static std::mutex lock;
   static auto* const all = new std::map<int, std::mutex>;

@@ -1,5 +1,5 @@
-// Which kernels of a device may serve, as trust/cpu of those of the CPU: the multiply kernels with each type of entries of their
-// planes, and what makes products without planes.
+// Which kernels of a device are trusted, like trust/cpu for those of the CPU. They are the multiply kernels with each type of
+// entries of their planes, and the kernels of products without planes.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,9 +31,9 @@ struct GpuKernel {
   }
 };
 
-// On a kernel about to be used, whose device is the current one: what is known, else that of the short form, tried now, which
-// takes memory of the device and waits for it. Throws as examine, and Refusal Fault::unsupported where it would be tried while
-// `stream` is captured.
+// The verdict on a kernel about to be used, on the current device. It is the known one, else that of the short form, tested now,
+// which takes memory of the device and waits for it. Throws as examine, and Refusal Fault::unsupported where it would be tried
+// while `stream` is captured.
 const Verdict& verdict_of(const GpuKernel& kernel, cudaStream_t stream);
 
 // That of this process or an earlier one; tries nothing.
@@ -56,6 +56,6 @@ OZFP4_CUDA_EXPORT Facts find_device_facts(int device);
 
 }  // namespace ozfp4::product
 
-// For the program beside the library, trust/program: the test of a kernel on the device of which facts say this, its verdict to
+// For the program next to the library, trust/program: the test of a kernel on the device with these facts, its verdict to
 // standard output. Returns 0 where there is one.
 extern "C" OZFP4_CUDA_EXPORT int ozfp4_cuda_selftest(const char* device, const char* name, const char* element, int is_short);

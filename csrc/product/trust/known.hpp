@@ -1,4 +1,4 @@
-// Verdicts that this process knows: a look takes no lock.
+// Verdicts of this process: a look takes no lock.
 #pragma once
 
 #include <algorithm>

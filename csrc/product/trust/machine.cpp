@@ -51,7 +51,7 @@ std::string processor() {
 }
 
 // The features that the CPU reports, and those that the system saves for a process: a virtual machine may hide some, and other
-// kernels then serve. The first leaf counts without the number of the CPU.
+// kernels are then used. The first leaf counts without the number of the CPU.
 std::string instruction_sets() {
   const Registers first = cpuid(1), seventh = cpuid(7), more = cpuid(7, 1);
   unsigned kept = 0, above = 0;

@@ -19,7 +19,7 @@ std::string own_file();
 // Path, size and time of change of that file: reading megabytes would cost more than the test that it saves.
 std::string build_stamp();
 
-// The same of the loaded library whose file name begins so; empty: there is none.
+// The same of the loaded library with a file name that begins so; empty: there is none.
 std::string library_stamp(const char* begin);
 
 // The key of a verdict: these facts with the kernel and the cases.

@@ -1,5 +1,5 @@
-// ozfp4_selftest: tests one kernel of a GPU in a process of its own, for a program that has never run it on this machine. It lies
-// beside the library whose kernels they are, and is no command: ozfp4_selftest LIBRARY DEVICE KERNEL ELEMENT short|long.
+// ozfp4_selftest: tests one kernel of a GPU in a separate process, for a program that has never run it on this machine. It lies
+// next to the library of these kernels, and is no command: ozfp4_selftest LIBRARY DEVICE KERNEL ELEMENT short|long.
 #include <dlfcn.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// The result of a kernel's self-test, with all that is needed to see a failure again, and what other processes of this machine
-// found: small files in Environment::cache_folder, one for each key, so that processes never rewrite each other's.
+// The result of a kernel's self-test, with all that is needed to see a failure again, and the results of other processes of this
+// machine. These are small files in Environment::cache_folder, one for each key, so that processes never rewrite each other's.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ozfp4::product {
 
-// A kernel on its device: its name as in a report, and what it multiplies: an alphabet of the CPU ("fp4", "int8", "fp64"),
+// A kernel on its device: its name as in a report, and its entries. These are an alphabet of the CPU ("fp4", "int8", "fp64"),
 // residues ("u8"), limbs ("s8") or codes ("e2m1") of a GPU. Products without planes: "none" on a GPU; on the CPU "integers" as
 // they are, "words" and "limbs" of floating-point numbers.
 struct KernelName {
@@ -23,8 +23,8 @@ struct Verdict {
   std::int64_t cases = 0;  // how many were tried; the last one is that which failed
   std::int64_t microseconds = 0;
   bool is_lasting = true;  // an error of the device may be a matter of the moment, a wrong number is not
-  // The device's error, or the case, whose operands are the same on any machine, with its plan and its modulus, and the first
-  // wrong entry as it was and as it is exactly. Empty: all was right.
+  // The device's error, or the case with its plan and its modulus, and the first wrong entry as it was and as it is exactly. The
+  // operands of a case are the same on any machine. Empty: all was right.
   std::string reason;
 };
 

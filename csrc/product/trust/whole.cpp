@@ -158,7 +158,7 @@ std::vector<double> numbers_in(const std::vector<char>& memory, ElementType type
 }
 
 std::vector<WholeProduct> whole_products(bool is_short, bool is_single, std::int64_t most_inner) {
-  // The long K is for outputs of few tiles, whose K a GPU cuts into ranges.
+  // The long K is for outputs of few tiles: a GPU cuts it into ranges.
   constexpr Shape kShapes[] = {{19, 700, 23}, {1, 1, 1}, {70, 129, 33}, {9, 9000, 140}, {300, 65, 270}};
   std::vector<WholeProduct> found;
   for (const Shape& shape : kShapes) {

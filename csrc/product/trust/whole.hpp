@@ -1,4 +1,4 @@
-// Whole products of floating-point numbers, for all stages together, whose exact results are integers of 128 bits, or of one
+// Whole products of floating-point numbers, for all stages together. Their exact results are integers of 128 bits, or of one
 // product of two numbers; rounded once. No result here goes through a kernel.
 #pragma once
 
@@ -46,7 +46,7 @@ std::vector<double> numbers_in(const std::vector<char>& memory, ElementType type
 // Products of integers of 53 bits, or of 24 in float32, times powers of two; `most_inner`: no longer ones along K.
 std::vector<WholeProduct> whole_products(bool is_short, bool is_single = false, std::int64_t most_inner = INT64_MAX);
 
-// The same for the CPU's words: of few products, whose sums need no residues, and of more; B by rows and by columns.
+// The same for the CPU's words: of few products, with sums that need no residues, and of more; B by rows and by columns.
 std::vector<WholeProduct> number_products(bool is_short, bool is_single);
 
 // The same of few columns or rows, the other operand's lines along K and across it: its K in one block and in several.
@@ -59,12 +59,12 @@ std::vector<WholeProduct> tile_products(std::int64_t most_inner);
 // product of two numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums.
 WholeProduct repaired_product(bool is_single = false);
 
-// The same sums as chains of fused multiply-adds: the largest entries of the lines meet zeros, so that nothing certifies an
-// entry, and the roundings of a chain are what cancellation leaves. Another order, or a product that is rounded by itself, gives
-// other numbers.
+// The same sums as chains of fused multiply-adds. The largest entries of the lines meet zeros, so that nothing certifies an
+// entry, and cancellation leaves the roundings of a chain. Another order, or a product that is rounded by itself, gives other
+// numbers.
 WholeProduct chained_product(bool is_single = false, std::int64_t columns = 70);
 
-// Sums that cancel but for twice one product, of lines of 106 bits by lines of 106 and of 60: on a GPU "correct" converts them
+// Sums that cancel but for twice one product, of lines of 106 bits by lines of 106 and of 60. On a GPU "correct" converts them
 // exactly, by more moduli than its plan has.
 std::vector<WholeProduct> long_products();
 
