@@ -38,7 +38,7 @@ def _check(error: type[Exception], pattern: str, function: Callable, *args: obje
     with pytest.raises(error, match=pattern) as caught:
         function(*args, **names)
     assert caught.type is error
-    assert "incompatible function arguments" not in str(caught.value)  # the binding's words, not ours
+    assert "incompatible function arguments" not in str(caught.value)  # the binding's own words
     assert [x.tobytes() for x in arrays] == before
 
 
@@ -112,7 +112,7 @@ def no_int8_unit(variables: Callable[..., None]) -> None:
 
 @pytest.fixture
 def new_process() -> Iterator[Callable[[], None]]:
-    """The process knows nothing of its kernels and decisions, before and afterwards; the function makes it so once more."""
+    """No verdicts and decisions in the process before and afterwards; the function clears them once more."""
     from ozfp4._trust import guard
 
     guard.forget()
@@ -122,7 +122,7 @@ def new_process() -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def cache(tmp_path: Path, new_process: Callable[[], None]) -> Iterator[Path]:
-    """An empty folder for what is found out about kernels, of which the process knows nothing."""
+    """An empty folder for the verdicts of kernels; the process has none yet."""
     folder = tmp_path / "cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OZFP4_CACHE_DIR", str(folder))

@@ -37,7 +37,7 @@ def test_standard(kind: str, dtype: type) -> None:
 
 
 def small_lines(dtype: type) -> np.ndarray:
-    """All lines of three entries of one or two bits, of sizes whose sums are ties, cancel, or lie far apart; one sign."""
+    """All lines of three entries of one or two bits and one sign: their sums are ties, cancel, or have terms far apart."""
     p = np.finfo(dtype).nmant + 1
     numbers = [
         0.0,

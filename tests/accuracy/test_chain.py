@@ -33,7 +33,7 @@ def chained(rng: np.random.Generator, m: int, k: int, n: int, dtype: Any, reach:
 
 
 def fused(dtype: Any) -> Any:
-    """fma of the C library, which is no code of ours."""
+    """fma of the C library, independent of this project's code."""
     path = ctypes.util.find_library("m")
     if path is None:
         pytest.skip("no libm")
@@ -83,7 +83,7 @@ def test_steps_are_exact_fractions_rounded(dtype: Any) -> None:
 
 
 def near(dtype: Any) -> int:
-    """A power of two whose square is near the least, or the largest, number."""
+    """An exponent: products of two entries near 2^-near are subnormal."""
     return 530 if dtype == np.float64 else 70
 
 
@@ -135,7 +135,7 @@ def test_a_chain_that_overflows_is_repeated_with_smaller_numbers(dtype: Any) -> 
 
 @both_types
 def test_a_zero_is_positive(dtype: Any) -> None:
-    """Of products that are all -0, that underflow to -0, that cancel, and of no common index."""
+    """Sums of products that are all -0, that underflow to -0, that cancel, and of none at all."""
     a = np.array([[-1.0, 0.0, -0.0, 2.0**60], [0.0, -0.0, 5.0, 3.0]], dtype)
     b = np.array([[0.0], [-7.0], [1.0 / 3], [0.0]], dtype)
     a[1, 2] = 0.0
@@ -240,7 +240,7 @@ def test_bounds_hold(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["complex128", "complex64"])
 def test_complex_entries_are_chains_of_the_real_form(dtype: Any) -> None:
-    """Of each index re re, then -im im; re im, then im re."""
+    """Each index adds re re, then -im im, to the real part; re im, then im re, to the imaginary part."""
     rng, real = np.random.default_rng(10), np.empty(0, dtype).real.dtype.type
     parts = [chained(rng, 5, 12, 9, real, 12) for _ in range(2)]
     a, b = (
@@ -263,7 +263,7 @@ def test_complex_entries_are_chains_of_the_real_form(dtype: Any) -> None:
 
 
 def test_lines_of_zeros_leave_others_their_certificates() -> None:
-    """And take none that they have not: beside a row and columns of zeros the rest is what it is alone."""
+    """Rows and columns of zeros change neither the other entries nor the counts of certificates."""
     rng = np.random.default_rng(11)
     a = rng.standard_normal((20, 40)) * (rng.random((20, 40)) < 0.4)
     b = np.rint(rng.standard_normal((40, 30)) * 1e3) * (rng.random((40, 30)) < 0.4)

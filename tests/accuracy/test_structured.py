@@ -1,4 +1,4 @@
-"""Products of structurally sparse operands: entries whose lines are nonzero at no common index are exact zeros, not repaired."""
+"""Products of structurally sparse operands: entries without a nonzero product are exact zeros, not repaired."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_subnormal_entries_are_not_zeros() -> None:
 
 
 def test_disjoint_entries_are_not_repaired() -> None:
-    """Of a banded product almost none."""
+    """A banded product repairs few entries."""
     i = np.arange(300)
     rng = np.random.default_rng(1)
     a, b = (np.where(abs(i[:, None] - i) <= 4, rng.standard_normal((300, 300)), 0.0) for _ in range(2))

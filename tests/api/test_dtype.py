@@ -84,7 +84,7 @@ def test_refusals(a: Any, b: Any, dtype: Any, error: type[Exception], pattern: s
         ozfp4.tensordot(a, b, 1, dtype=dtype)
 
 
-@pytest.mark.filterwarnings("ignore")  # torch, of its own
+@pytest.mark.filterwarnings("ignore")  # by torch itself
 def test_tensors_where_torch_watches() -> None:
     torch = pytest.importorskip("torch")
     a, b = torch.from_numpy(A).requires_grad_(), torch.from_numpy(B)

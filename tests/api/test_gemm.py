@@ -35,7 +35,7 @@ FACTORS = [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (2.0**-60, 2.0**40), (0.7, -2.3
 
 
 def addends(a: np.ndarray, b: np.ndarray, seed: int) -> list[np.ndarray]:
-    """What cancels the product to nothing, what leaves its rounding error, what makes ties of it, and what has no relation."""
+    """C: the negated product, half an ulp of it for ties, and a mix of the negated product and unrelated numbers."""
     rng = np.random.default_rng(seed)
     dtype = np.promote_types(a.dtype, b.dtype)
     near = ozfp4.matmul(a, b, accuracy="correct")
@@ -121,7 +121,7 @@ def test_paths_and_blocks(way: Path, device: Device) -> None:
 @pytest.mark.parametrize("backend", ["int8", "fp64"])
 @pytest.mark.parametrize("k", [6, 12, 300])
 def test_ties_of_integers_whose_lowest_bits_are_cut(backend: str, k: int, device: Device) -> None:
-    """Lines of 76 bits whose products are small integers and 2^-144 more or less: C makes ties of what cut integers tell."""
+    """Lines of 76 bits with products 2^-144 off small integers. Cut integers lose that, and C makes ties of the remainder."""
     if not device.has(backend):
         return
     rng = np.random.default_rng(k)

@@ -98,7 +98,7 @@ def test_complex(left: bool, dtype: type, device: Device) -> None:
 
 
 def lines_whose_chains_overflow(dtype: type) -> np.ndarray:
-    """Large real parts beside small imaginary ones: no certificate, and products beyond the largest number."""
+    """Large real and small imaginary parts: no certificate, and products beyond the largest number."""
     rng = np.random.default_rng(9)
     large, small = (900, 70) if dtype == np.complex128 else (100, 30)
     parts = 0.5 + rng.random((2, 70, 40))

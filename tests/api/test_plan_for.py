@@ -26,7 +26,7 @@ def test_on_a_gpu(
     shape_b: tuple[int, ...],
     types: tuple[Any, Any],
 ) -> None:
-    """Tensors without memory, on a device whose best backend failed its self-test."""
+    """Tensors without memory, on a device where the best backend failed its self-test."""
     asked: list[Any] = []
 
     def choose(options: Any, shape: Any, precision: int, is_paired: bool, index: Any) -> Any:

@@ -1,4 +1,4 @@
-"""prepare: products of a prepared operand have the bits of the plain ones; what it cannot serve is refused by name."""
+"""prepare: products of a prepared operand have the bits of the plain ones; unsupported options are refused by name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ each_pair = pytest.mark.parametrize("which", WHICH)
 
 
 def both(which: str, first: Any, second: Any) -> list[np.ndarray]:
-    """A pair of operands whose parts are given."""
+    """A pair of operands from given real and imaginary parts."""
     return [
         joined(re, im) if is_complex else re
         for re, im, is_complex in zip(first, second, WHICH[which], strict=True)

@@ -129,7 +129,7 @@ def case(name: str) -> Case:
 
 
 def shown(name: str) -> str:
-    """What errors call an operand; those of einsum have numbers."""
+    """The name of an operand in errors; operands of einsum have numbers."""
     return {"lower": "out", "upper": "out", "lu": "a"}.get(name, rf"{name}|operands\[\d\]")
 
 

@@ -1,4 +1,4 @@
-"""What is written to a tensor passed as `out` is seen by torch's count of modifications: autograd and prepared operands ask."""
+"""Writing to a tensor `out` raises torch's count of modifications, which autograd and prepared operands read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of csrc may include what: no file one above it, and the CPU's and the GPU's code nothing of each other."""
+"""Includes within csrc: no file includes one of a layer above it; CPU code and GPU code include nothing of each other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ CUDA_LAYERS = [
     ["layout", "stages", "prepare"],
     ["matmul", "partial"],
 ]
-# Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.
+# Families of kernels of csrc/cuda/multiply. They include ptx and walk, but not each other; ptx and walk include no family.
 FAMILIES = ["hopper", "mma_sync", "tcgen05"]
 SHARED = ["ptx", "walk"]
 

@@ -1,5 +1,5 @@
-"""Pieces of K multiplied one by one with shared scales, their residues summed: the bits of the whole product, entry by entry, but
-for those that are said to be left."""
+"""Pieces of K multiplied one by one with shared scales. Their summed residues give the bits of the whole product, except for
+entries that are reported as left."""
 
 from __future__ import annotations
 

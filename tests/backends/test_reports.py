@@ -85,8 +85,8 @@ def test_stacks_and_vectors() -> None:
 def test_what_was_repaired_and_what_is_complex(
     dtypes: tuple[str, str], beside: str | None, accuracy: str
 ) -> None:
-    """Entries count by their parts, and twice where the product is rounded up beside; columns of a complex B beside a complex A
-    are two of the real product."""
+    """Entries count by their parts, and twice where the product is also rounded up. Columns of a complex B count as two if A is
+    complex, too."""
     a, b = (torch.ones(s, dtype=getattr(torch, d)) for s, d in zip(((2, 3), (3, 4)), dtypes, strict=True))
     paired = dtypes[1] == "complex128"
     parts = 2 if "complex128" in dtypes else 1

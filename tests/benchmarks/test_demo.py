@@ -34,7 +34,7 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is checked is not what it takes."""
+    """Times are not checked, so there is no warm-up."""
     monkeypatch.setattr(demo, "WARM_UP", 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Problems whose products every way must get right, each with the bits that the references expect of it."""
+"""Problems that every way must multiply to the bits of the references."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHAPES: tuple[Shape, ...] = (
 )  # fmt: skip
 #: Bits beyond those of a significand: around the ends of machine words, and of what the encoders take in one way.
 WIDE_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 94, 95, 103, 104, 109, 128, 150, 160, 177, 200)
-#: Around the most of plans of complex products, and beyond, where those of real ones serve.
+#: Around the most bits of complex plans, and beyond, where plans of real products are used.
 COMPLEX_BITS = (54, 60, 62, 63, 64, 76, 82, 83, 150)
 
 

@@ -93,7 +93,7 @@ def _path(path: Path) -> Way:
 
 
 KERNELS = (*(setting for _, setting in _core.byte_kernels()), "sgemm")
-#: But for scheme I on fp4, whose 441 products take plain loops long.
+#: Without scheme I on fp4: its 441 products take long by plain loops.
 BYTE_PATHS = [path for path in LEAST if path.backend != "fp64" and path[:2] != ("I", "fp4")]
 
 #: These multiply the whole corpus.

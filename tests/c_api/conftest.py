@@ -1,4 +1,4 @@
-"""libozfp4, installed to a folder of its own."""
+"""libozfp4, installed to a new folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _run(*command: str | Path) -> None:
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where it is installed: OZFP4_PREFIX, or a new folder, from the build that OZFP4_LIBRARY_BUILD names or one made here."""
+    """The prefix of the installation: OZFP4_PREFIX, or a new folder with the build OZFP4_LIBRARY_BUILD or one made here."""
     if given := os.environ.get("OZFP4_PREFIX"):
         return Path(given)
     cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")

@@ -52,7 +52,7 @@ def names_of(function: str) -> list[str]:
 
 
 class Launch:
-    """ozfp4_cuda_NAME with copies of its matrices on the device, and a workspace as large as the query says."""
+    """ozfp4_cuda_NAME with copies of its matrices on the device, and a workspace of the queried size."""
 
     def __init__(
         self, library: ctypes.CDLL, name: str, given: tuple[Any, ...], asked: lib.Options | None, bound: Any

@@ -1,8 +1,8 @@
-"""The functions of CUDA up to the device: what they refuse by name before they look for one, and what they say without one.
+"""The functions of CUDA up to the device: arguments refused by name before a device is looked for, and errors without one.
 
-A build without CUDA converts arguments as well, and has nothing else to refuse.
+A build without CUDA converts arguments as well, and refuses nothing else.
 
-Their products are compared beside the functions of the host, and in test_cuda_launches.py."""
+Other tests of this folder, and test_cuda_launches.py, compare their products."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def prepare(cuda: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any)
     return status, lib.error(cuda)
 
 
-# All refusals that are of devices; one stands for those that the host converts in the same way (test_errors.py).
+# All refusals specific to devices, and one example of those shared with the host (test_errors.py).
 REFUSED: list[tuple[Callable[..., Any], str, Any, str]] = [
     (call, "lda", 4, "lda: 4 is less than 5"),
     (call, "a", 260, "a: its address is not a multiple of 8"),
@@ -299,7 +299,7 @@ def test_bad_addresses_of_repair_counts(cuda: ctypes.CDLL) -> None:
 
     status, error = call(cuda, asked=told(260))
     assert (status, error) == (lib.INVALID, "options.repaired: its address is not a multiple of 8")
-    # Of an empty product, too: the address is none, if there is a device.
+    # An empty product also fails on a device: no memory lies at this address.
     status, error = call(cuda, m=0, c=None, workspace=None, asked=told(256))
     assert status in (lib.DEVICE_ERROR, lib.NO_DEVICE)
     assert (status == lib.NO_DEVICE) == error.startswith("cuda: ")
@@ -319,7 +319,7 @@ def test_calls_without_a_device(cuda: ctypes.CDLL) -> None:
     zero, none = np.array([0j]), {"workspace": None, "workspace_bytes": 0}
     assert call(cuda, "z", alpha=zero, beta=both, **none)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE
-    # What is not multiplied is written there all the same; so is what nobody finds of nothing.
+    # Results without a multiplication are written on the device as well, and so are counts of empty products.
     for changes in ({"k": 0}, {"alpha": 0}, {"modulus": 7, "k": 0}):
         assert integers(cuda, **changes)[0] == lib.NO_DEVICE
     assert call(cuda, k=0)[0] == call(cuda, alpha=0.0)[0] == lib.NO_DEVICE

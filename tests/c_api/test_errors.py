@@ -1,4 +1,4 @@
-"""What no function of the library takes is refused by name, and nothing is written."""
+"""Invalid arguments of the library's functions are refused by name, and nothing is written."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_sizes_of_structures(library: ctypes.CDLL) -> None:
     later.more = 1
     assert call(library, later)[0] == lib.UNSUPPORTED  # type: ignore[arg-type]
     assert lib.error(library).startswith("options.size: ")
-    # An older program knows less: what is behind its structure is not looked at.
+    # Structures of older programs are shorter: memory behind them is not read.
     older = lib.options(workspace_limit=-5)
     older.size = lib.Options.workspace_limit.offset
     assert call(library, older)[0] == lib.OK

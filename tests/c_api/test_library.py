@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def multiply_by(library: ctypes.CDLL, kernel: str) -> subprocess.CompletedProcess[str]:
-    """Products of a process of its own."""
+    """Products by a separate process."""
     return subprocess.run(
         [sys.executable, str(Path(__file__).parent / "programs" / "exact_products.py"), library._name],
         capture_output=True, text=True, env=os.environ | {"OZFP4_CPU_KERNEL": kernel},

@@ -64,7 +64,7 @@ def test_gram(calls: Any, order: str, dtype: str, accuracy: str) -> None:
 @pytest.mark.parametrize("accuracy", lib.ACCURACIES)
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 def test_gram_in_several_blocks(calls: Any, dtype: str, accuracy: str) -> None:
-    """Operands whose planes are kept, of real types and without a limit."""
+    """Planes of operands are kept for real types without a limit."""
     rng = np.random.default_rng(10)
     x = normal(rng, (6145, 31), dtype)
     x[60, 3] = np.inf

@@ -1,4 +1,4 @@
-"""Programs in C, whose floating-point mode changes no product."""
+"""Programs in C: their floating-point mode changes no product."""
 
 from __future__ import annotations
 

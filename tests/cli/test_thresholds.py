@@ -1,4 +1,4 @@
-"""The thresholds that ``ozfp4 calibrate`` measures and keeps, by products whose times are given here."""
+"""The thresholds that ``ozfp4 calibrate`` measures and keeps, by products with times given here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ozfp4._measure.kept import keep
 
 
 class Machine:
-    """Ours takes less from an extent on; a product of native a nanosecond for so many multiplications."""
+    """ozfp4 is faster from an extent on; the native product makes `rate` multiplications in a nanosecond."""
 
     def __init__(self, gains_from: float, rate: float) -> None:
         self.gains_from, self.rate, self.now, self.sizes = gains_from, rate, 0.0, set[int]()

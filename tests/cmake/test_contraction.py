@@ -36,7 +36,7 @@ def compiler() -> str:
 
 
 def preprocess(header: str, *options: str) -> str | None:
-    """What the preprocessor has against the header; None: nothing."""
+    """The preprocessor's error for the header; None if it has none."""
     command = [
         compiler(),
         "-std=c++17",

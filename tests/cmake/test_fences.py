@@ -1,4 +1,4 @@
-"""tools/check_fences.py finds kernels whose barriers are not published before copies arrive at them."""
+"""tools/check_fences.py finds kernels that do not publish barriers before copies arrive at them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPUs that a build is for, and where the registry of kernels then says that its code runs; by CMake, without nvcc."""
+"""The GPUs of a build, and those that its code runs on by the registry of kernels; by CMake, without nvcc."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ message("held=${{held}}")
 
 
 def run_cmake(folder: Path, architectures: str, gpus: str = "") -> subprocess.CompletedProcess[str]:
-    """What CMake says on a machine whose GPUs have these compute capabilities."""
+    """The output of CMake on a machine with GPUs of these compute capabilities."""
     assert CMAKE is not None
     smi = folder / "nvidia-smi"
     smi.write_text(f"#!/bin/sh\nprintf '{gpus}'\n", encoding="utf-8")

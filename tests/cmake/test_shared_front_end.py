@@ -41,7 +41,7 @@ def conditions(library: str, more: tuple[str, ...] = ()) -> Iterator[tuple[Path,
 
 
 def holds(condition: str, architecture: int) -> bool:
-    """As the preprocessor has it for code of these GPUs, none of whose features belong to one of them alone."""
+    """The condition's value for code of this architecture, without features that only one architecture has."""
     text = re.sub(r"//.*", "", condition)
     text = re.sub(r"defined\(__CUDA_ARCH__\)", "True", text)
     text = re.sub(r"defined\(__CUDA_ARCH_FEAT_\w+\)", "False", text)

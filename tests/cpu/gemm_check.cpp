@@ -1,5 +1,5 @@
-// Products of planes in floating point by every tile of this CPU, against sums of integers: each number of rows, columns and
-// terms around the tile's own, sums up to the largest that are exact.
+// Products of planes in floating point by every tile of this CPU, against sums of integers. Rows, columns and terms vary
+// around the tile's extents, sums up to the largest exact ones.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -60,7 +60,7 @@ class Problem {
     ++k_;
   }
 
-  // Whether the first rows, columns and terms have these sums, and twice as much when they are added; beside them C stays.
+  // Whether the first rows, columns and terms have these sums, and twice as much when they are added; the rest of C stays.
   bool is_right(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns) const {
     const std::int64_t ldc = columns + kGap;
     std::vector<T> c(at(rows * ldc), T(kNoise));

@@ -1,6 +1,6 @@
-// Whole products on this CPU, by every kernel for bytes that it has and in floating point, against sums of 128-bit integers:
-// entries are integers of at most 46 bits times a power of two, so that a sum of up to 2^20 products fits. It needs no Python, so
-// that it runs wherever the core compiles.
+// Whole products on this CPU, by every kernel for bytes that it has and in floating point, against sums of 128-bit integers.
+// Entries are integers of at most 46 bits times a power of two, so that a sum of up to 2^20 products fits. The program needs no
+// Python, so that it runs wherever the core compiles.
 //
 // Arguments: `few` for fewer shapes and three threads alone, where each instruction is emulated.
 #include <cmath>

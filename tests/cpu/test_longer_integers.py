@@ -56,7 +56,7 @@ def test_real(kind: str, dtype: Any) -> None:
 
 
 def test_parts_that_leave_nothing_are_refused_and_summed() -> None:
-    """Entries of every size, and lines with NaN and infinity, between those that longer integers serve."""
+    """Entries of every size, and lines with NaN and infinity, among those that longer integers repair."""
     a, b = operands("noisy identity", np.float64)
     a[3] = 2.0 ** -np.arange(K) * np.arange(K)
     a[5, 7], a[6, 8], b[9, 4] = np.nan, np.inf, -np.inf

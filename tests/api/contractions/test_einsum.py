@@ -151,7 +151,7 @@ def fractions(text: str, *operands: np.ndarray) -> np.ndarray:
 
 
 def graded(*shape: int) -> np.ndarray:
-    """Entries whose sums in FP64 have no correct digit."""
+    """Entries of magnitudes so different that sums in FP64 have no correct digit."""
     return RNG.standard_normal(shape) * 2.0 ** RNG.integers(-70, 70, shape)
 
 

@@ -1,4 +1,4 @@
-"""Gradients, tangents and vmap of einsum and tensordot: of small integers, whose sums are exact, torch's bit for bit."""
+"""Gradients, tangents and vmap of einsum and tensordot: for small integers, with exact sums, torch's bit for bit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own
+pytestmark = pytest.mark.filterwarnings("ignore")  # by torch itself
 
 EINSUMS = [
     ("ij,jk->ik", (3, 4), (4, 5)), ("ij,jk->ki", (3, 4), (4, 5)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),

@@ -171,7 +171,7 @@ def test_progress_and_blocks() -> None:
 
 
 def test_limits_below_and_between_words() -> None:
-    """Matrices of a stack that need words of both widths: one width serves all, or a plan, or nothing is written."""
+    """Matrices of a stack that need words of both widths: one width multiplies all, or a plan does, or nothing is written."""
     a, b = np.ones((2, 4, 4), np.int64), np.ones((2, 4, 4), np.int64)
     a[1], b[1] = 2**40, 2**10
     expected = wrapped(np.stack([exact(x, y) for x, y in zip(a, b, strict=True)]), np.int64)

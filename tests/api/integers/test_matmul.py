@@ -152,7 +152,7 @@ def test_small_integers_cost_few_products() -> None:
 
 @pytest.mark.parametrize("backend", ["int8", "fp4", "fp64"])
 def test_where_a_modulus_more_is_needed(backend: str, device: Device) -> None:
-    """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
+    """Lines of one repeated number: their products are as large as the norms permit, about half of a product of moduli."""
     if not device.has(backend):
         return
     for below, above in steps_of_moduli(

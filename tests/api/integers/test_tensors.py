@@ -29,7 +29,7 @@ def test_dtypes_are_those_of_torch(first: str, second: str) -> None:
 
 def test_with_floats() -> None:
     a, x = torch.arange(12).reshape(3, 4), torch.randn(4, 2)
-    assert ozfp4.matmul(a, x).dtype == torch.float32  # NumPy says float64
+    assert ozfp4.matmul(a, x).dtype == torch.float32  # NumPy returns float64
     assert torch.equal(ozfp4.matmul(a, x), ozfp4.matmul(a.float(), x))
     assert torch.equal(ozfp4.matmul(a, x.double()), ozfp4.matmul(a.double(), x.double()))
 

@@ -164,10 +164,10 @@ def test_enclose_refuses() -> None:
 
 
 def beside(dtype: Any, is_tie: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose integers lie on one side of a tie (or of a floating-point number), and whose real products on the other.
+    """Rows that give integers on one side of a tie (or of a number of `dtype`), and real products on the other.
 
-    The first products make the tie; 64 entries are each rounded down by 0.49 of the last place of the integers, and one exact
-    entry moves the sum back by a half of what they lose.
+    The first products make the tie. 64 entries are each rounded down by 0.49 of the last place of the integers. One exact
+    entry moves the sum back by half of their loss.
     """
     single = dtype == np.float32
     first = 11 if single else 26, 13 if single else 27
@@ -215,7 +215,7 @@ def test_plans(accuracy: str, dtype: Any, bits: int) -> None:
 
 
 def test_the_accuracy_alone_decides_what_is_promised() -> None:
-    """Not bits, a plan or a family beside it."""
+    """Other options (bits, plan, family) do not change it."""
     a, b = np.array([[1e200, 1.0, -1e200]]), np.array([[1e100], [3.0], [1e100]])
     for plan in (None, ozfp4.plan(1, 1, 3), ozfp4.plan(1, 1, 3, bits=200, accuracy="scaled")):
         for accuracy, value in ((None, 0.0), ("standard", 0.0), ("correct", 3.0)):

@@ -107,7 +107,7 @@ each_served = pytest.mark.parametrize(("path", "bits"), SERVED, ids=[f"{p}-{b}" 
 @arrays_and_gpu
 @each_served
 def test_entries_far_apart(path: Path, bits: int, device: Device) -> None:
-    """Rows of the largest numbers beside the smallest subnormal ones, spread so far that bits are kept, rounded and lost."""
+    """Rows with the largest and the smallest subnormal numbers, spread so far that bits are kept, rounded and lost."""
     if not device.has(path.backend):
         return
     rng = np.random.default_rng(bits)
@@ -157,7 +157,7 @@ def test_long_integers_and_long_rows(backend: str, bits: int, k: int, device: De
 
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path, device: Device) -> None:
-    """53 bits lose the second entry of a row, 2^60 times smaller than the first, whose terms cancel."""
+    """53 bits lose the second entry of a row, 2^60 times smaller than the first; the terms of the first cancel."""
     if not device.has(path.backend):
         return
     a, b = np.array([[2.0**60, 1.0 + 2.0**-40, -(2.0**60)]]), np.array([[1.0], [3.0], [1.0]])

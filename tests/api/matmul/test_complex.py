@@ -39,7 +39,7 @@ def expected(
 
 
 def rounded_sum(terms: list[tuple[Any, Any]], dtype: Any, rounding: str) -> float:
-    """Of products of floats, rounded once."""
+    """The sum of products of floats, rounded once."""
     total = sum((Fraction(float(x)) * Fraction(float(y)) for x, y in terms), Fraction(0))
     return round_to_float(total.numerator, 1 - total.denominator.bit_length(), dtype, rounding)
 
@@ -207,7 +207,7 @@ def test_refusals(check_refused: Any) -> None:
 
 
 def test_the_inner_dimension_counts_twice() -> None:
-    """A plan up to K = 76,549 serves complex products up to half of that."""
+    """A plan up to K = 76,549 takes complex products up to half of that."""
     plan = ozfp4.plan(1, 1, 10, backend="fp4", family="paper", accuracy="scaled")
     a = np.ones((1, plan.k_max // 2), complex)
     assert ozfp4.matmul(a, a.T, plan=plan, accuracy="scaled").item() == plan.k_max // 2

@@ -42,7 +42,7 @@ def test_two_panels_of_rows_each_cut_over_threads(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "II"], ids=str)
 def test_scale_cut_over_rows(path: Path) -> None:
-    """30 rows of 600 need all moduli: where those of other ranges take their place, too few serve."""
+    """30 rows of 600 need all moduli: with the norms of other rows a product would take too few."""
     rng = np.random.default_rng(1)
     a, b = np.zeros((600, 4096), np.int64), rng.integers(2**19, 2**20, (4096, 3))
     a[np.arange(600), rng.integers(0, 4096, 600)] = rng.integers(1, 2**20, 600)
@@ -60,7 +60,7 @@ def test_every_line_of_scale_has_its_own_place(operand: str) -> None:
     x = np.ldexp(integers.astype(np.float64), exponents[:, np.newaxis])
     special = np.zeros(600, np.uint8)
     special[rng.permutation(600)[:40]] = 1
-    x[special == 1, 5] = np.inf  # in place of an entry that is not the largest
+    x[special == 1, 5] = np.inf  # replaces an entry that is not the largest
     scaled = stages.scale(x if operand == "a" else x.T, operand)
     integers[special == 1, 5] = 0
     expected = integers << 33

@@ -69,7 +69,7 @@ def test_array_likes() -> None:
 @pytest.mark.parametrize("shape", [(2**40, 3, 0), (2**40, 0, 3)], ids=str)
 @pytest.mark.parametrize(("function", "dtype"), [("matmul", "float64"), ("int8_matmul", "int8")])
 def test_countless_matrices_without_an_entry(function: str, dtype: str, shape: tuple[int, ...]) -> None:
-    """Nothing is to be done for any of them. In a process of its own: a loop over all would take hours and hear no signal."""
+    """No matrix needs any work. The test runs in another process, as a loop over all would take hours and block signals."""
     stack, rows, columns = shape
     code = f"""
 import numpy as np, ozfp4

@@ -1,5 +1,5 @@
-"""Plain products and updates of arrays and of tensors on the CPU, which the core makes at once, beside those of which Python
-looks at everything."""
+"""Plain products and updates of arrays and tensors on the CPU, which go straight to the core, against the general way, where
+Python checks the operands."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def test_general_operands_of_gemm(plain_tensors: Any) -> None:
 
 
 def test_gemm_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The public function takes this way, and the general one where somebody listens."""
+    """The public function takes this way, but the general one within `ozfp4.progress`."""
     expected = ozfp4.gemm(-1, A, B, 1, B, report=True)[0]
     found: list[float] = []
     with ozfp4.progress(found.append):

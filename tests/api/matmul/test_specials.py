@@ -27,7 +27,7 @@ def test_all_rows_against_all_columns_of_length_two(dtype: type, path: Path, dev
     expected = exact_matmul(lines, lines.T)
     special = ~np.isfinite(lines).all(axis=1)
     nonfinite = np.logical_or.outer(special, special)
-    moderate = np.where(np.isfinite(lines), np.sign(lines), lines)  # whose finite products do not overflow
+    moderate = np.where(np.isfinite(lines), np.sign(lines), lines)  # so that finite products do not overflow
     with np.errstate(invalid="ignore"):
         ieee = moderate @ moderate.T
     assert_same_bits(expected[nonfinite], ieee[nonfinite], "the reference itself")

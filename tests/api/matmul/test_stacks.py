@@ -1,4 +1,4 @@
-"""Stacks of matrices in any memory: each product is the one of the two matrices alone, and nothing beside `out` is written."""
+"""Stacks of matrices in any memory: each product is the one of the two matrices alone, and nothing outside `out` is written."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def one_by_one(a: np.ndarray, b: np.ndarray, **options) -> np.ndarray:
 
 
 def values(shape: tuple[int, ...], dtype: type, seed: int) -> np.ndarray:
-    """Of another magnitude in every matrix."""
+    """Entries of another magnitude in every matrix."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape) * 2.0 ** rng.integers(-20, 20, (*shape[:-2], 1, 1))
     if np.issubdtype(dtype, np.integer):
@@ -83,7 +83,7 @@ def test_any_stack_in_any_memory(device: Device, stack, sizes, dtype: type, accu
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
 def test_entries_at_every_distance(dtype: type) -> None:
-    """What lies between them is noise, and is not read."""
+    """The gaps between entries hold noise, which is not read."""
     for step in (*range(1, 10), 12, 16, -1, -2, -4, -8):
         memory = noise((2 * abs(step), 5 * abs(step)), dtype)
         a = memory[::step, :: abs(step)][:2, :5]

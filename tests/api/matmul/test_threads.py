@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def run_program(name: str, *arguments: str, **environment: str) -> str:
-    """The output of a program beside this file, in a process whose environment says nothing of threads but this."""
+    """The output of a program of this folder, without variables for threads in the environment other than the given ones."""
     free = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
     run = subprocess.run(
         [sys.executable, "-W", "error", str(PROGRAMS / f"{name}.py"), *arguments],
@@ -161,7 +161,7 @@ def test_a_thousand_threads(environments_count: int) -> None:
 
 @pytest.fixture
 def environments_count() -> Iterator[int]:
-    """What the environment says; said again afterwards."""
+    """The number of threads from the environment, set again afterwards."""
     ozfp4.set_num_threads(None)
     yield ozfp4.get_num_threads()
     ozfp4.set_num_threads(None)

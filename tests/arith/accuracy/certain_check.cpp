@@ -1,4 +1,4 @@
-// What extremes of all lines call certain is certified entry by entry too, and the data that this is for are certain.
+// Products that is_certain accepts by the extremes of all lines are certified entry by entry too; intended data are accepted.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -96,7 +96,7 @@ void check_random_lines() {
          std::to_string(certain) + ", " + std::to_string(exact) + ", " + std::to_string(not_certain));
 }
 
-// Of lines that are all alike, rounded and without zeros, it is the certificate of one entry itself.
+// For equal lines, rounded and without zeros, is_certain is the certificate of one entry.
 void check_equal_lines() {
   bool is_tight = true;
   int certain = 0;

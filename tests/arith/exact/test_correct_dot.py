@@ -192,7 +192,7 @@ def test_any_spread(types: tuple[type, type], dtype: type) -> None:
 
 @all_results
 def test_lines_that_only_fit_when_moved(dtype: type) -> None:
-    """Products beyond either end of the range, whose sum lies within."""
+    """Products beyond either end of the range, with sums within."""
     rng = np.random.default_rng(7)
     for first, second in [
         (1000, 1000),

@@ -89,7 +89,7 @@ def test_carries_through_every_digit(dtype: type) -> None:
 
 @both_types
 def test_rounding_at_every_digit(dtype: type) -> None:
-    """Ties and the numbers one lowest bit beside them, wherever the leading digit lies."""
+    """Ties, and numbers that differ from them by one lowest bit, for every position of the leading digit."""
     precision = 53 if dtype is np.float64 else 24
     for digit in range(DIGITS - 1):
         for bit in (0, 13, 31):

@@ -37,7 +37,7 @@ def test_small_moduli() -> None:
 
 
 def test_small_moduli_where_the_quotient_is_hardest_to_round() -> None:
-    """Integers whose reduced sum lies half a modulus from a multiple, give or take one."""
+    """Integers with a reduced sum half a modulus from a multiple, give or take one."""
     multiples = np.random.default_rng(3).integers(-(2**44), 2**44, 4000)
     for m in range(2, 257):
         v = multiples * m + m // 2 + np.arange(-2, 3)[:, np.newaxis]

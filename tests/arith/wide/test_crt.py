@@ -29,7 +29,7 @@ def coprime(largest: int, step: int) -> Iterator[int]:
 
 
 def moduli_filling(words: int, largest: int, step: int) -> list[int]:
-    """As many moduli as the width serves: P times the sum of the residues below 2^(32 words - 1)."""
+    """As many moduli as the width permits: P times the sum of the residues below 2^(32 words - 1)."""
     chosen: list[int] = []
     for m in coprime(largest, step):
         if math.prod([*chosen, m]) * sum([*chosen, m]) >= 1 << (32 * words - 1):

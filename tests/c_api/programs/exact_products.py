@@ -1,4 +1,4 @@
-"""Products of integers by the library that the argument names, in a process of its own."""
+"""Products of integers by the library that the argument names, in a separate process."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 // AMX's tiles as Intel's manual (volume 2: TILELOADD, TILESTORED, TILEZERO, TDPBUSD, TDPBSSD) describes them, for CPUs without
-// them: eight of 16 rows of 64 bytes. What walks them is inlined as a whole: these are not, or it would take minutes to compile.
+// them: eight of 16 rows of 64 bytes. Loops over tiles are inlined as a whole; these functions are not, to compile in seconds.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""Products by every kernel that multiplies planes of bytes on this CPU: the same bits, whatever serves."""
+"""Products by every kernel that multiplies planes of bytes on this CPU: all give the same bits."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ inline std::uint32_t residue_of(const Integer& x, std::int64_t m) {
   return wide_is_negative(x) && rest != 0 ? static_cast<std::uint32_t>(m) - rest : rest;
 }
 
-// Integers below P / 2 in magnitude: of every length, of few bits, halfway between two results or beside that, near P / 2.
+// Integers below P / 2 in magnitude: of every length, of few bits, at or near ties of two results, near P / 2.
 inline std::vector<Integer> integers_below(const CrtProduct<6>& product) {
   std::vector<Integer> found = {wide_zero<6>()};
   const int length = wide_bit_length(product.half);

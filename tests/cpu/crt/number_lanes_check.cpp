@@ -121,7 +121,7 @@ bool serves(const std::vector<std::int64_t>& moduli) {
 }  // namespace
 
 int main() {
-  // The largest odd numbers without common factors that a plan takes, and small ones, of whose product the upper digits are 0.
+  // The largest odd numbers without common factors that a plan takes, and small ones: the upper digits of their product are 0.
   const std::vector<std::int64_t> large = {11863283, 11863281, 11863279, 11863277, 11863273, 11863271};
   const std::vector<std::int64_t> small = {3, 5, 7, 11, 13, 17};
   for (const auto* moduli : {&large, &small}) {

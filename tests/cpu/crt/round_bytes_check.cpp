@@ -33,7 +33,7 @@ class MemoryEnd {
 
 bool may_be_refused(const Integer& x, const CrtProduct<6>& product) { return may_be_refused(x, product, 39); }
 
-// n of the integers at the given exponents; what lies beside the results stays as it is.
+// n of the integers at the given exponents; memory around the results stays as it was.
 template <class T>
 void check_group(const std::string& name, const std::vector<std::int64_t>& moduli, const CrtConstants<6>& constants,
                  const std::vector<Integer>& integers, std::size_t first, int n, int least, int most) {

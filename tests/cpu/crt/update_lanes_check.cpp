@@ -1,5 +1,5 @@
-// alpha A B + beta C in pairs of FP64 numbers against the same in integers: what is not refused has the same bits, and little of
-// what is common is refused. With an error, both ends of what it leaves open have these bits.
+// alpha A B + beta C in pairs of FP64 numbers against the same in integers: entries that are not refused have the same bits,
+// and few common ones are refused. With an error, both ends of the interval have these bits.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,7 +19,7 @@ using namespace ozfp4;
 
 constexpr int kWords = 5;
 using Integer = WideInt<kWords>;
-constexpr int kNearHalf = 116;  // stands for integers near half of the product of the moduli
+constexpr int kNearHalf = 116;  // means integers near half of the product of the moduli
 const std::vector<std::int64_t> kModuli = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197};
 
 // Below 2^bits in magnitude; the lowest `zeros` bits are 0.

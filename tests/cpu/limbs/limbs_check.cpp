@@ -1,6 +1,8 @@
-// Limbs of eight bits: entries to limbs by shuffles against plain loops and against the entries; sums of diagonals by AMX, where
-// it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are, and rounded
-// and tested where they lie, also without the lower diagonals, against arith/'s rounding of these and of what lies within the error.
+// Limbs of eight bits, against plain loops and arith/:
+//   - entries to limbs by shuffles;
+//   - sums of diagonals by AMX, if the CPU has it, and by the same loops over modelled tiles;
+//   - the integers of these sums;
+//   - their rounding without a join, its test by the error, and both without the lower diagonals.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -193,7 +195,7 @@ void check_plain_loops(int limbs) {
 void check_join(int limbs, std::int32_t most) {
   alignas(64) static std::int32_t sums[kMostSums];
   for (auto& x : sums) {
-    // Of nine limbs the uppermost diagonal is that of uppermost limbs.
+    // With nine limbs the uppermost diagonal has products of uppermost limbs alone.
     const std::int32_t own = &x - sums < 16 * kDiagonalSums ? most : std::min(most, static_cast<std::int32_t>(kMostLimbInner * 65 * 65));
     x = random_int(0, 4) == 0 ? (random_int(0, 1) == 0 ? own : -own) : random_int(-own, own);
   }
@@ -255,8 +257,7 @@ void put_digits(std::int64_t value, int lowest, int limbs, std::int32_t* sums) {
   }
 }
 
-// Of every length: zeros, all digits the largest, single bits, halfway between two results or beside that, any others. `beside`:
-// how far beside.
+// Sums of every length: zeros, all digits the largest, single bits, ties of two results or `beside` off a tie, any others.
 void put_sums(int limbs, std::int64_t inner, std::int64_t beside, std::int32_t* sums) {
   const int diagonals = diagonals_of(limbs), kind = random_int(0, 5), kept = random_int(0, diagonals);
   for (int d = 0; d < diagonals; ++d) sums[d * kDiagonalSums] = 0;
@@ -269,7 +270,7 @@ void put_sums(int limbs, std::int64_t inner, std::int64_t beside, std::int32_t* 
     return;
   }
   const std::int64_t sign = random_int(0, 1) == 0 ? 1 : -1;
-  // Of many products so high that the integers have more than 128 bits.
+  // With many products so high that the integers have more than 128 bits.
   const int lowest = random_int(0, std::max(0, diagonals - (inner < 1000 ? 8 : 5)));
   if (kind == 2) {  // also where one word ends
     put_digits(sign * (std::int64_t(1) << random_int(0, 60)), lowest, limbs, sums);
@@ -319,8 +320,8 @@ bool round_alike(const Sum& x, const Sum& error, std::int32_t exponent) {
   return float_bits(round(wide_sub(x, error))) == float_bits(round(wide_add(x, error)));
 }
 
-// The rounding test vouches for nothing that is not certain, and for all that is by a little more, of which errors are `factor`
-// and an integer larger; but for errors of a quarter of the result's last place, or nearly that.
+// The rounding test passes no result that is not certain. It passes all results that stay certain with errors larger by `factor`
+// and an integer, unless the error is nearly a quarter of the result's last place or more.
 bool is_tested_right(const Sum& x, const Sum& error, std::int32_t exponent, bool is_uncertain, double factor = 1 + 0x1p-16, double and_more = 0) {
   const double bound = round_scaled<double>(error, 0), size = std::fabs(round_scaled<double>(x, 0));
   if (!is_uncertain) return round_alike(x, error, exponent);
@@ -330,7 +331,7 @@ bool is_tested_right(const Sum& x, const Sum& error, std::int32_t exponent, bool
 
 std::int64_t certain = 0, uncertain = 0, decided = 0, undecided = 0;
 
-// What lies beside the tile stays as it is, and so do sums of which there are no results.
+// Memory around the tile stays as it was, and so do sums without a result.
 void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t most, bool is_turned) {
   alignas(64) static std::int32_t sums[kMostSums];
   std::fill_n(sums, kMostSums, std::int32_t(1) << 29);
@@ -437,7 +438,7 @@ void check_upper(int limbs, std::int64_t inner) {
       const Sum error = of_rows.error(static_cast<std::size_t>(i), of_columns, static_cast<std::size_t>(j));
       is_right = is_right && ((tested.exact[0] & 1) != 0) == (round_scaled<double>(error, 0) == 0.0) &&
                  is_tested_right(x, wide_add(error, dropped), exponent, tested.uncertain[0] == 1);
-      // What is decided is so whatever the lower diagonals are; and it is, but for some twice of these.
+      // Decided entries are so for all lower diagonals. The others are so at most for some values up to twice as large.
       if (tested.uncertain[0] == 1 && tested.undecided[0] == 0) {
         ++decided;
         is_right = is_right && !round_alike(wide_sub(x, dropped), error, exponent) && !round_alike(x, error, exponent) &&
@@ -472,7 +473,7 @@ void check_rounding(int limbs) {
       check_round(limbs, inner, kLeastLimbExponent, kMostLimbExponent, i % 4 == 0);
     }
   }
-  // Of four limbs few integers are longer than 55 bits more than their error.
+  // With four limbs few integers exceed their error by more than 55 bits.
   report("tests say both", certain > (limbs > 4 ? 10000 : 100) && uncertain > 10000, std::to_string(certain) + " and " + std::to_string(uncertain));
   certain = uncertain = 0;
 }

@@ -1,5 +1,5 @@
-// parallel_for: every item is visited once, an exception of a range comes out after all ranges have
-// ended, and when no memory is left to start a helper, whoever is there does the work.
+// parallel_for: every item is visited once, and an exception of a range comes out after all ranges have ended.
+// When no memory is left to start a helper, the present threads do the work.
 #include <atomic>
 #include <cfenv>
 #include <chrono>

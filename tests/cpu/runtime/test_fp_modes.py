@@ -1,4 +1,4 @@
-"""Products whose caller rounds in another direction, or has a processor that takes subnormal numbers for zeros: the same bits,
+"""Products in other floating-point modes, which round in another direction or flush subnormal numbers to zero: the same bits,
 and the caller's mode afterwards."""
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def test_what_else_there_is(mode: str, threads: int) -> None:
 
 
 def test_threads_keep_no_mode_of_who_started_them() -> None:
-    """The pool's threads are started by a product in an odd mode, and serve others."""
+    """A product in an odd mode starts the pool's threads; other products use them."""
     a, b = operands("subnormal", 300, 64, 310)
     expected = ozfp4.matmul(a, b, accuracy="correct")
 
@@ -268,7 +268,7 @@ def test_threads_of_torch_that_have_another_mode() -> None:
         ]
         return [lost, *found]
 
-    with ThreadPoolExecutor(1) as pool:  # a thread has threads of torch of its own
+    with ThreadPoolExecutor(1) as pool:  # each thread has its own threads of torch
         lost, entries, converted, outer = pool.submit(all_of_it).result()
     if lost == 0:
         pytest.skip("torch's threads have no mode of who started them")
@@ -281,7 +281,7 @@ def test_threads_of_torch_that_have_another_mode() -> None:
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
 def test_linear_algebra(mode: str, library: str, dtype: type) -> None:
-    """Panels, pairs of numbers, and what is computed beside products; solutions among subnormal numbers."""
+    """Panels, pairs of numbers, and steps other than products; solutions among subnormal numbers."""
     linalg = ozfp4.linalg
     rng = np.random.default_rng(6)
 

@@ -1,4 +1,4 @@
-"""Products leave the threads of NumPy's and SciPy's BLAS alone; numbers of ours change no bit."""
+"""Products leave the threads of NumPy's and SciPy's BLAS alone; ozfp4's number of threads changes no bit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support import PATHS, chosen, operands
 
 
 def blas_threads() -> dict[str, int]:
-    """What each BLAS of the process has for a product, by its file."""
+    """The number of threads of each BLAS of the process, by its file."""
     threadpoolctl = pytest.importorskip("threadpoolctl")
     return {
         pool["filepath"]: pool["num_threads"]

@@ -91,7 +91,7 @@ def test_planes_in_any_layout() -> None:
 def extreme_planes(plan: Plan, which: int) -> np.ndarray:
     """One limb per plane: for each modulus those of the residue with the largest limb in one of its planes.
 
-    `which` picks the plane and the sign. Digits of scheme I are as large as the plan says, each by itself.
+    `which` picks the plane and the sign. Each digit of scheme I is as large as the plan permits.
     """
     if plan.scheme == "I":
         assert plan.base is not None
@@ -120,7 +120,7 @@ def check_worst(plan: Plan, k: int) -> None:
     planes = np.repeat(rows[:, :, np.newaxis], k, axis=2)
     planes[:, :, 0] = 1
     columns = np.concatenate([planes[:, :2], planes[:, :1]], axis=1)
-    if plan.alphabet == "fp4":  # whose limbs all have negatives
+    if plan.alphabet == "fp4":  # each of its limbs has a negative
         columns[:, 2, 1::2] *= -1
     check(planes, columns, plan)
 
@@ -149,7 +149,7 @@ def test_worst_limbs_around_the_pieces_of_k(path: Path, k: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["int8", "fp64"])
 def test_worst_limbs_where_each_modulus_reaches_its_limit(backend: str) -> None:
-    """The longest K whose products an accumulator takes at once, and one more."""
+    """The longest K that an accumulator takes at once, and one more."""
     plan = ozfp4.plan(4, 4, 2000, backend=backend, accuracy="scaled")
     exact = 2**24 if backend == "int8" else 2**53
     lengths = {exact // (m // 2) ** 2 + d for m in plan.moduli for d in (-1, 0, 1)}
@@ -167,7 +167,7 @@ def test_fp4_beyond_144_k(path: Path, k: int) -> None:
 
 @pytest.mark.slow
 def test_fp4_beyond_64_k() -> None:
-    """Moduli whose limbs do not exceed 8."""
+    """Moduli with limbs up to 8."""
     check_worst(ozfp4.plan(4, 4, 262_145, backend="fp4", accuracy="scaled"), 262_145)
 
 

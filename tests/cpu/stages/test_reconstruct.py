@@ -30,7 +30,7 @@ def garner(residues: Sequence[int], moduli: Sequence[int]) -> int:
 
 
 def output_of(values: list[int], plan: Plan, count: int) -> np.ndarray:
-    """What multiply would leave for these integers, as one row."""
+    """The output of multiply for these integers, as one row."""
     dtype = np.int32 if plan.alphabet == "fp64" else np.uint8
     return np.array([[[v % m for v in values]] for m in plan.moduli[:count]], dtype)
 
@@ -41,7 +41,7 @@ def interesting(product: int, seed: int) -> list[int]:
     near = [sign * (half - d) for sign in (1, -1) for d in (0, 1, 2, 1000) if half >= d]
     small = [v for v in (0, 1, -1, 2, -3, 12345, -(2**52)) if abs(v) <= half]
     powers = [s * 2**e for e in range(0, half.bit_length() - 1, 7) for s in (1, -1)]
-    # Halfway between two results of 24 or 53 bits, or one unit beside it: rounding twice would go wrong.
+    # Halfway between two results of 24 or 53 bits, or one unit off: rounding twice would go wrong.
     ties = [
         (((2**precision - odd) * 2 + 1) << drop) + beside
         for precision in (24, 53)
@@ -147,7 +147,7 @@ def test_rounding_of_every_prefix(plan: Plan, dtype: type) -> None:
 
 @every_plan
 def test_quotients_in_doubt_and_just_no_longer(plan: Plan) -> None:
-    """Integers P / 2^s below P / 2. Each in a row of its own, as one in doubt sends all entries beside it the exact way."""
+    """Integers P / 2^s below P / 2. Each has its own row, as an entry in doubt sends its neighbours the exact way."""
     product = 1
     for count, m in enumerate(plan.moduli, start=1):
         product *= m
@@ -165,7 +165,7 @@ def test_quotients_in_doubt_and_just_no_longer(plan: Plan) -> None:
 @both_types
 @pytest.mark.parametrize("path", SCHEME_TWO, ids=str)
 def test_rounding_where_one_exponent_serves_whole_blocks(path: Path, dtype: type) -> None:
-    """The cheap ways serve a block when all of its exponents are in range: every sum of exponents around their two ends."""
+    """The cheap ways take a block when all of its exponents are in range: sums of exponents around both ends."""
     plan = ozfp4.plan(1, 1, 16384, **path._asdict(), accuracy="scaled")
     values = interesting(plan.modulus_product, 1)
     output = output_of(values, plan, len(plan.moduli))

@@ -96,7 +96,7 @@ def test_the_norm_is_an_upper_bound_and_a_close_one(kind: str, dtype: type) -> N
 
 
 def test_the_norm_where_exponents_differ_along_a_row() -> None:
-    """Pieces of 512 entries whose own exponents rise and fall."""
+    """The exponents of pieces of 512 entries rise and fall."""
     x = np.concatenate([np.full(512, 2.0**e) for e in (-1000, 3, 1000, -1074, 1001, 0)])
     for row in (x, x[::-1], -x):
         scaled = stages.scale(row[np.newaxis, :])

@@ -21,7 +21,7 @@ const std::string kOther =
     "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw\n"
     "34 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
 
-// What `read` finds in the files.
+// The value that `read` finds in the files.
 template <class Read>
 void check(const std::string& name, const Files& files, std::int64_t expected, const Read& read) {
   const std::filesystem::path root = std::filesystem::temp_directory_path() / ("ozfp4_groups_check_" + std::to_string(getpid()));

@@ -1,5 +1,5 @@
-// The threads of loops: kept from one to the next, shared by those who loop at once, on the CPUs of who asks, none within a
-// range, as many as asked for; and a child that was forked, at rest or amid a loop, has its own.
+// The threads of loops are kept from one loop to the next, shared by concurrent loops, and run on the caller's CPUs. A range
+// starts none, and their number is the one set. A forked child, at rest or amid a loop, has its own.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -27,14 +27,14 @@
 
 namespace {
 
-// Threads that are started meanwhile, and those of whose starters SIGUSR1 was not blocked.
+// Threads that are started meanwhile, and those started while SIGUSR1 was not blocked.
 std::atomic<bool> is_watching{false};
 std::atomic<int> starts{0}, open_starts{0};
 
 }  // namespace
 
 #if defined(__linux__)
-// In place of the C library's.
+// Replaces the C library's function.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*), void* argument) {
   if (is_watching) {
     sigset_t mask;
@@ -165,7 +165,7 @@ void check_many_threads() {
   }
 }
 
-// What the child says by its exit status, within a minute.
+// Whether the child exits with status 0 within a minute.
 bool child_is_right(pid_t child) {
   const auto end = Clock::now() + std::chrono::minutes(1);
   int status = 0;

@@ -45,8 +45,8 @@ def test_every_small_shape() -> None:
 @pytest.mark.parametrize("bridge", [1_048_573, 1_048_571])  # csrc/cpu/words/near_sum.hpp
 @pytest.mark.parametrize("k", [2, 250, 4096])
 def test_the_largest_residues(k: int, bridge: int) -> None:
-    """Sums of few bits, of products whose residues are the largest and have one sign: half of a row are numbers of which the
-    integers have residues just below half of the bridge, the others negative ones just above."""
+    """Sums of few bits, from products with the largest residues and one sign. Half of a row has residues just below half of the
+    bridge, the other half is negative with residues just above."""
     for bits in range(54, 77):
         unit = pow(2, 53 - bits, bridge)
         low, high = (float(2**52 + (half * unit - 2**52) % bridge) for half in (bridge // 2, bridge // 2 + 1))
@@ -139,8 +139,8 @@ def test_the_largest_limbs(k: int) -> None:
 @by_limbs
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_correct_results_by_nine_limbs(rounding: str) -> None:
-    """Of integers of 68 and 69 bits, products that cancel and some of which are left to repair among them; and of lines that
-    are longer, which words take."""
+    """Products of integers of 68 and 69 bits: they cancel, and some entries are left to repair. Longer lines are multiplied by
+    words."""
     for kind, (m, k, n) in itertools.product(
         ("normal", "tiny-results", "specials", "cancelling"), ((5, 64, 33), (18, 130, 20), (2, 4096, 3))
     ):
@@ -207,7 +207,7 @@ def test_lines_of_several_capacities_may_certify_all_results(odd: str) -> None:
     assert about.certified.exact == (certificates == Certificate.EXACT).sum() > 50
     assert about.certified.depth == (certificates == Certificate.DEPTH).sum() > 1000
     assert about.capacities[0] < about.capacities[1]
-    if _core.has_limb_unit():  # whose results are then rounded as they come
+    if _core.has_limb_unit():  # it rounds results as they come
         assert (about.seconds["reconstruct"] == 0) == (odd != "a deeper line")
 
 
