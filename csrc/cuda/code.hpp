@@ -1,5 +1,5 @@
-// This header says which code of a kernel really runs. The device does not decide it: PTX of sm_80, compiled by the driver for
-// an sm_90, is code in which everything that __CUDA_ARCH__ >= 900 guards was left out when the PTX was made.
+// This header says which code of a kernel really runs. The device does not decide it. PTX of sm_80, compiled by the driver for an
+// sm_90, is code in which everything that __CUDA_ARCH__ >= 900 guards was left out when the PTX was made.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,8 @@ __device__ __forceinline__ double number_at(const char* at, bool is_double) {
   return is_double ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// The entry of C that an entry of the product is added to: of a matrix, a row and a column of the block that `update` is for; 0
-// where there is no C.
+// The addend of an entry of the product, an entry of C: of a matrix, a row and a column of the block that `update` is for. It is
+// 0 where there is no C.
 __device__ __forceinline__ double addend_at(const DeviceUpdate& update, std::int32_t matrix, std::int64_t row,
                                             std::int64_t column) {
   const DeviceResult& c = update.c;

@@ -78,7 +78,7 @@ void launch(void (*kernel)(Parameters...), const LaunchConfig& config, const Arg
 // How many blocks of the launch a multiprocessor holds at a time, at least 1. Throws LaunchError.
 int blocks_per_multiprocessor(AnyKernel kernel, const LaunchConfig& config);
 
-// How many clusters of the launch the current device holds at a time, blocks where it asks for none, at least 1. Throws
+// How many clusters of the launch the current device holds at a time, blocks for a launch without clusters, at least 1. Throws
 // LaunchError.
 int resident_clusters(AnyKernel kernel, const LaunchConfig& config);
 

@@ -121,8 +121,8 @@ void accumulate(const Run& run, const Block& block, const Residues& sum, const R
   });
 }
 
-// Residues of the parts in place of what multiply left. Behind the first modulus' first output, its real parts, lie its second,
-// its imaginary parts: the matrices of the results in their order, from modulus to modulus.
+// Residues of the parts instead of those that multiply left. Behind the first modulus' first output, its real parts, lie its
+// second, its imaginary parts: the matrices of the results in their order, from modulus to modulus.
 void join_parts(const Run& run, const Preparation& prepared, const Residues& residues) {
   if (!run.plan.plan.is_complex) return;
   run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) {

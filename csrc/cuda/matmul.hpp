@@ -1,5 +1,5 @@
-// One matmul on the GPU: scale, encode, multiply, reconstruct, and repair where it is promised, each one launch (scale and encode
-// together where lines are short), nothing but launches on the stream.
+// One matmul on the GPU: scale, encode, multiply, reconstruct, and repair where it is promised. Each is one launch (scale and
+// encode together where lines are short), nothing but launches on the stream.
 #pragma once
 
 #include "cuda/layout/blocks.hpp"

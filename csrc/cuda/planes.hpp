@@ -16,7 +16,7 @@ struct ScaledOperand {
   std::int32_t* shift = nullptr;     // null for int8 operands, which are not scaled
   std::uint8_t* special = nullptr;   // Special flags of arith/accuracy/line_facts.hpp; null: no line has any
   double* norm = nullptr;            // one: no line's integers have a larger sum of squares
-  LineRecord* record = nullptr;      // null: nobody asks what scale and encode found of the lines
+  LineRecord* record = nullptr;      // null: the findings of scale and encode about the lines are not kept
   LineExtremes* extremes = nullptr;  // one, of the lines with records, for products of other launches of scale; null: none
 
   // The operand from line `first` of every matrix on; view.outer stays, as the distance from matrix to matrix does.
@@ -33,7 +33,7 @@ struct ScaledOperand {
 // The decisions of scale once it has seen all lines of both operands, for the stages behind it: one, on the device.
 struct ScaleDecision {
   int moduli_used;  // the count that the PrefixRule chooses
-  int is_certain;   // 1: their lines certify all entries (arith/accuracy/certificate.hpp); 0: nobody knows
+  int is_certain;   // 1: their lines certify all entries (arith/accuracy/certificate.hpp); 0: not known
 };
 
 // The planes that encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at

@@ -1,5 +1,5 @@
-// From an operand to its scales and planes, stages 1 and 2: for a product, and by itself for any number of products, which take
-// all of its lines or some of them.
+// From an operand to its scales and planes, stages 1 and 2. It is for a product, and by itself for any number of products, which
+// take all of its lines or some of them.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ozfp4::cuda {
 
-// Where the parts of an operand that is kept lie in its memory: in bytes from the start, for all lines of all matrices: planes of
-// all units, as how many a product takes is known with its other operand.
+// The places of the parts of an operand that is kept in its memory, in bytes from the start, for all lines of all matrices. There
+// are planes of all units, as the number that a product takes is known with its other operand.
 struct StoredLayout {
   OperandPlace place;
   std::int64_t extremes = 0, k_pitch = 0, bytes = 0;

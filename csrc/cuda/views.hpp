@@ -68,7 +68,7 @@ struct DeviceResult {
 };
 
 // The update of a product, alpha A B + beta C. C, of the result's extents and stack, is read where its data is not null, else
-// beta is 0; it may be the result itself, whose entries are read before they are written.
+// beta is 0. It may be the result itself: its entries are read before they are written.
 struct DeviceUpdate {
   bool is_asked = false;
   Update factors{};

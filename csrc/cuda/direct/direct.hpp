@@ -27,8 +27,8 @@ double microseconds_directly(const DeviceResult& result, std::int32_t inner, boo
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                    const Certification* certification, const DeviceUpdate* update = nullptr);
 
-// The same for integers: whether there is a kernel, of operands of 64 bits, K up to kMostDirectInner, at most 65535 matrices; and
-// the launch, whose results are what the result's type keeps of the exact product: its low bits. The job's views alone count.
+// The same for integers: whether there is a kernel, for operands of 64 bits, K up to kMostDirectInner, at most 65535 matrices.
+// The launch stores the part of the exact product that the result's type keeps: its low bits. The job's views alone count.
 bool can_multiply_integers_directly(const ReconstructJob& job);
 void launch_direct_integers(const ReconstructJob& job, cudaStream_t stream);
 

@@ -28,8 +28,8 @@ struct Parameters {
   bool runs_along_k[2];  // whether neighbours along K are closer than lines
 };
 
-// A kernel does one of these with an entry's integer: it rounds it; it also says whether that is certified; or it rounds alpha
-// times the integer plus beta C, and says the same.
+// A kernel does one of these with an entry's integer. It rounds it; or it rounds it and tests whether that is certified; or it
+// rounds alpha times the integer plus beta C, with the same test.
 enum class Makes : std::uint8_t { product, certified_product, update };
 
 template <Makes What>

@@ -40,8 +40,8 @@ struct ComplexMatrices {
   bool is_turned = false;      // i times what lies in memory, conjugated or not, is meant
 };
 
-// The right operand of a complex product as the real matrix that plans of it take (plan/plan.hpp, kPair): columns of 2 K numbers
-// one behind the other, (re, -im) of a column along K, then (im, re). Precondition: both aligned to two numbers.
+// The right operand of a complex product as the real matrix that plans of it take (plan/plan.hpp, kPair). It has columns of 2 K
+// numbers one behind the other: (re, -im) of a column along K, then (im, re). Precondition: both aligned to two numbers.
 void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream);
 
 // Matrices of A B lie one behind the other, as their rows do, in pairs of c's type.
@@ -52,13 +52,13 @@ struct ComplexMatrixSum {
   const char* product = nullptr;  // null: zeros
   const char* rest = nullptr;     // A B less `product`, 0 where a part of it is not finite; null: zeros
   StridedMatrices bound;          // float64: of the errors of c
-  const char* lost = nullptr;     // likewise of `product`, or of both, float64, beside each other as its entries are; null: zeros
+  const char* lost = nullptr;     // likewise of `product`, or of both, float64, side by side as its entries are; null: zeros
   double alpha[2] = {1, 0}, beta[2] = {0, 0};
 };
 
-// c = alpha (product + rest) + beta addend, as combine_complex on the CPU (cpu/complex/combine.hpp), and where there are bounds
-// half a unit in the last place of each part and |alpha| times what was lost, rounded up (arith/update/part_sum.hpp).
-// Precondition: finite factors.
+// c = alpha (product + rest) + beta addend, as combine_complex on the CPU (cpu/complex/combine.hpp). Bounds are half a unit in
+// the last place of each part and |alpha| times the loss before, rounded up (arith/update/part_sum.hpp). Precondition: finite
+// factors.
 void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream);
 
 // ---- Integers --------------------------------------------------------------------------------------------------------------

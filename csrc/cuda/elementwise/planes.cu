@@ -17,7 +17,7 @@ struct JoinParameters {
   JoinPlan plan;
 };
 
-// One part of four entries, whose residues (first, second) lie in the halves of two words.
+// One part of four entries, with residues (first, second) in the halves of two words.
 __device__ __forceinline__ std::uint32_t join_word(std::uint32_t low, std::uint32_t high, const ByteModulus<1>& part) {
   ByteModulus<1> upper = part;
   upper.weight[0] <<= 16;

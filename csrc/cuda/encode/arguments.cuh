@@ -9,13 +9,13 @@ namespace ozfp4::cuda {
 
 inline constexpr int kEncodeThreads = 256;
 inline constexpr int kStages = 2;    // tiles in shared memory: one being encoded, one on its way
-inline constexpr int kPlaces = 3;    // tiles whose addresses are known: the same two and the one after
+inline constexpr int kPlaces = 3;    // tiles with known addresses: the same two and the one after
 inline constexpr int kLogGroup = 3;  // a thread encodes groups of 8 entries along K
 inline constexpr int kGroup = 1 << kLogGroup;
 inline constexpr int kMinLogTileK = 4;
 
-// The block loads a tile in steps of 16 KiB (int8: 4 KiB). Small problems have tiles of one step, so that there are enough
-// of them; large ones of two, because DRAM likes long runs of neighbouring bytes, read as well as written.
+// The block loads a tile in steps of 16 KiB (int8: 4 KiB). Small problems have tiles of one step, so that there are enough of
+// them. Large ones have two, because DRAM likes long runs of neighbouring bytes, read as well as written.
 constexpr int log_step_entries(int entry_bytes) { return entry_bytes == 8 ? 11 : 12; }
 template <class T>
 inline constexpr int kStepEntries = 1 << log_step_entries(sizeof(T));
@@ -48,7 +48,7 @@ struct EncodeOperand {
   std::uint8_t log_entries_per_byte;     // of the planes
   TileMemory order;
   ElementType type;
-  LineRecord* record;         // [matrix][line], whose counts grow; null: nothing is counted
+  LineRecord* record;         // [matrix][line], with counts that grow; null: nothing is counted
   std::int64_t twin_records;  // see EncodeJob
 };
 

@@ -44,7 +44,7 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
 
 // Words of the integers: as few as hold them, among those that there are kernels for. Digits are cut from three words at least,
 // limbs of pairs from two, and three hold what is brought there by multiplication (scaled_wide_by_multiplication). Four hold the
-// long lines of "correct", whose kernels alone there are. Integers that are given have one word or three.
+// long lines of "correct", for which alone there are kernels. Integers that are given have one word or three.
 int words_of(const Plan& plan, EncodeKind kind, EncodedEntries entries) {
   const bool has_digits = plan.scheme == Scheme::one;
   if (!has_digits && !is_of_pair_limbs(kind) && plan.bits <= byte_bits(1)) return 1;

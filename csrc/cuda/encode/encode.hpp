@@ -61,13 +61,13 @@ struct EncodePlan {
 
 enum class EncodedEntries : std::uint8_t {
   numbers,
-  long_lines,  // float64 ones, of lines whose conversion may be exact (exact_capacity)
+  long_lines,  // float64 ones, of lines that may be converted exactly (exact_capacity)
   integers,    // of 64 bits
 };
 
 // Residue planes are uint8 in [0, m) for int8 plans of scheme II; limb planes are int8, or E2M1 codes with `as_codes`.
-// Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies, and where limbs as codes are asked
-// of a plan that is not of schemes I or II over the fp4 alphabet.
+// Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies. Throws it also for limbs as codes with
+// a plan that is not of schemes I or II over the fp4 alphabet.
 EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false, EncodedEntries entries = EncodedEntries::numbers);
 
 struct EncodeJob {
@@ -75,7 +75,7 @@ struct EncodeJob {
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
   Planes planes;
   bool counts = false;  // adds the entries that it rounds to LineRecord::rounded: of every entry one job of a product is to
-  // Lines of the same magnitudes whose records are this far behind those of the operand's; 0: none. The counts are added to their
+  // Lines of the same magnitudes with records so far behind those of the operand's; 0: none. The counts are added to their
   // records, too.
   std::int64_t twin_records = 0;
 };
@@ -85,7 +85,7 @@ struct EncodeJob {
 // limbs of no meaning there, within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so
 // that encode may start while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates;
 // may be captured. Throws LaunchError, also where the build has no kernels for the current device that write E2M1 codes: there
-// are such for the GPUs whose multiply kernels take them. Precondition: nothing that find_encode_error has a reason against.
+// are such for the GPUs with multiply kernels that take them. Precondition: nothing that find_encode_error has a reason against.
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* moduli_used, cudaStream_t stream,
                    bool after_scale = false);
 
@@ -94,9 +94,9 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
 
 // ---- Scale and encode in one launch, which reads each operand once: lines that fit into shared memory -------------------------
 
-// Whether launch_scale_encode takes these operands on the current device: float64 or float32, all alike, of short enough lines,
-// there is a kernel for the plan's integers with records or without, its code there has clusters, and the device holds one of
-// such lines. None counts rounded entries.
+// Whether launch_scale_encode takes these operands on the current device. They are float64 or float32, all alike, of short enough
+// lines. There is a kernel for the plan's integers with records or without, its code there has clusters, and the device holds one
+// of such lines. None counts rounded entries.
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, bool has_records = false);
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, bool has_records = false);
 

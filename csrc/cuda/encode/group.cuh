@@ -9,8 +9,8 @@
 
 namespace ozfp4::cuda {
 
-// Whether numbers are scaled by FP64 multiplications, else in integers. B300 runs the code for B200 where a build has none of its
-// own: there the device decides.
+// Whether numbers are scaled by FP64 multiplications, else in integers. B300 runs the code for B200 where a build has none for
+// it: there the device decides.
 __device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1000
   return has_fast_fp64;

@@ -10,8 +10,8 @@
 namespace ozfp4::cuda {
 
 // Adds how many entries of a group of a tile the conversion to integers rounds to the records of their lines; all lanes of a warp
-// call it. Lines of whose entries none is rounded cost no memory access, and a warp adds once for each of the others: deep lines
-// have half of their entries rounded.
+// call it. Lines without a rounded entry cost no memory access, and a warp adds once for each of the others: deep lines have half
+// of their entries rounded.
 template <class T>
 __device__ __forceinline__ void count_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
                                             std::uint32_t group) {
@@ -56,7 +56,7 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
-// T: the type of the entries, AnyFloat or AnyEntry. Counts: for operands whose rounded entries may be counted; and others.
+// T: the type of the entries, AnyFloat or AnyEntry. Counts: for operands with rounded entries that may be counted; and others.
 template <class T, EncodeKind Kind, int Words, bool Counts>
 __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Counts>)
     encode_kernel(const __grid_constant__ EncodeParameters<Kind> arguments, const __grid_constant__ TableOf<Kind> limb_table) {

@@ -1,17 +1,17 @@
-// Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it: byte-wise dot products (dp4a a word, or the
-// matrix unit), one FP32 and one integer multiply-add. cpu/encode/residue.hpp gives the CPU the same residues.
+// Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it. It takes byte-wise dot products (dp4a a word,
+// or the matrix unit), one FP32 and one integer multiply-add. cpu/encode/residue.hpp gives the CPU the same residues.
 //
 // The integer is made nonnegative, u = v + offset, and cut into bytes b_j; weights are w_j = 2^(8 j) mod m in [0, m). Then
 //     x = sum_j b_j w_j + (-offset mod m)  =  v (mod m),     0 <= x <= (4 Words * 255 + 1) (m - 1) < 2^21.
-// The dot products start from `preset`, the bit pattern of the float 2^23 + d with x's constant term added; floats in
-// [2^23, 2^24) count up by one, so the result is the bit pattern of the float X = 2^23 + d + x. The quotient is
+// The dot products start from `preset`, the bit pattern of the float 2^23 + d with x's constant term added. Floats in [2^23,
+// 2^24) count up by one, so the result is the bit pattern of the float X = 2^23 + d + x. The quotient is
 //     Q = rn(X * inverse + shift),  one fused multiply-add, in [2^23 + 1, 2^24) where floats are integers,
 // and make_byte_modulus chooses d < 2^16, inverse and shift so that Q = 2^23 + 1 + floor(x / m) exactly. It checks this:
 //     X * inverse + shift = 2^23 + 1 + x / m + t + x e / m,  inverse = (1 + e) / m,  t = (2^23 + d) inverse + shift - 2^23 - 1,
-// and x / m lies in floor(x / m) + {0, 1/m, ..., (m - 1)/m}. So rounding to nearest gives the floor for every x if both t and
-// t + x e / m lie between -1/2 and -1/2 + 1/m, that is, (t + 1/2) m and (t + 1/2) m + margin, margin = max x e, between 0 and 1.
-// The check runs in FP64, whose rounding is far below the slack it keeps. The bit pattern of Q is that of 2^23 plus 1 + floor(x /
-// m). So modulo 256
+// and x / m lies in floor(x / m) + {0, 1/m, ..., (m - 1)/m}. So rounding to nearest gives the floor for every x if both t and t +
+// x e / m lie between -1/2 and -1/2 + 1/m. That is, (t + 1/2) m and (t + 1/2) m + margin, margin = max x e, lie between 0 and 1.
+// The check runs in FP64, with roundings far below the slack that it keeps. The bit pattern of Q is that of 2^23 plus 1 + floor(x
+// / m). So modulo 256
 //     bits(X) - m bits(Q) = d + x - m - m floor(x / m) = d - m + (x mod m),
 // and d is a number that is m modulo 256: the low byte is x mod m.
 //
@@ -33,7 +33,7 @@ namespace ozfp4 {
 // Words of the longest integers.
 inline constexpr int kMaxByteWords = 7;
 
-// Bits of the integers that so many words serve: |v| <= 2^byte_bits(words), which is also the offset. Precondition: 1 ..
+// Bits of the integers that fit so many words: |v| <= 2^byte_bits(words), which is also the offset. Precondition: 1 ..
 // kMaxByteWords.
 constexpr int byte_bits(int words) { return 32 * words - 2; }
 
@@ -85,8 +85,8 @@ OZFP4_HD std::uint32_t dot_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t
 #endif
 }
 
-// From the dot product of all bytes, preset included, to a word whose low byte is the residue in [0, m); the other bytes are of
-// no meaning. Precondition: the constants of one ByteModulus, and its dot product with any bytes.
+// From the dot product of all bytes, preset included, to a word with the residue in [0, m) as its low byte; the other bytes are
+// of no meaning. Precondition: the constants of one ByteModulus, and its dot product with any bytes.
 OZFP4_HD std::uint32_t reduce_dot(std::uint32_t bits, float inverse, float shift, std::uint32_t negated) {
   const float quotient = fused_multiply_add(float_from_bits<float>(bits), inverse, shift);
   return bits + float_bits(quotient) * negated;
@@ -103,8 +103,8 @@ OZFP4_HD std::uint32_t residue_byte(const IntegerBytes<Words>& v, const ByteModu
 // The largest x of so many bytes.
 constexpr double most_byte_sum(int m, int bytes) { return (bytes * 255 + 1) * (m - 1.0); }
 
-// Completes constants whose weights are there, for x <= most with the constant term `constant`, in [0, m). Precondition: m in [3,
-// 256], most + 2^16 < 2^23; throws std::invalid_argument beyond it and for those without constants.
+// Completes constants with weights that are there, for x <= most with the constant term `constant`, in [0, m). Precondition: m in
+// [3, 256], most + 2^16 < 2^23; throws std::invalid_argument beyond it and for those without constants.
 template <int Words>
 void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32_t constant) {
   constexpr double two_23 = 8388608.0;

@@ -11,7 +11,7 @@ constexpr int kMostLogTileK = 10;
 // Tiles of 32 KiB for short lines, so that there are enough of them; of 64 KiB for long ones, so that a cluster holds them.
 // Measured on an H200, A by rows and B by columns, K from 256 to 8192.
 TileCut cut_of(int inner) {
-  // A last tile of 1024 would be mostly empty: 1152 x 1152 takes 31 us in place of 39, 1536 x 1536 43 in place of 46.
+  // A last tile of 1024 would be mostly empty: 1152 x 1152 takes 31 us instead of 39, 1536 x 1536 43 instead of 46.
   if (inner > 1024 && inner <= 7 * 256) return {8, 1};
   TileCut cut{kMinLogTileK, inner <= 1024 ? 1 : 2};
   const int most = inner <= 1024 ? 9 : kMostLogTileK;

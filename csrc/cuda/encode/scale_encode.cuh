@@ -1,7 +1,7 @@
 // Scale and encode in one kernel, for lines that fit into the shared memory of a cluster: every operand is read once.
 //
-// A cluster holds a panel of whole lines, each of its blocks a tile of them, one after the other along K. A block loads its
-// tile and sums it, hands its sums to all blocks of the cluster, and when it has theirs it knows the shifts and encodes.
+// A cluster holds a panel of whole lines, each of its blocks a tile of them, one after the other along K. A block loads its tile
+// and sums it, hands its sums to all blocks of the cluster, and with all sums of the cluster it computes the shifts and encodes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ozfp4::cuda {
 static_assert(kScaleThreads == kEncodeThreads, "the same threads sum and encode");
 
 struct ScaleEncodeArguments {
-  EncodeParameters<EncodeKind::residues> encode;  // of operands whose tiles are walked in bands of one
+  EncodeParameters<EncodeKind::residues> encode;  // of operands with tiles that are walked in bands of one
   std::int32_t* shift[2];
   std::uint8_t* special[2];
   NormReport norms;
@@ -69,7 +69,7 @@ __device__ __forceinline__ State combine_blocks(State state, const Inbox& inbox,
   return state;
 }
 
-// The number of the first of 32 groups that nobody has taken yet. All lanes of a warp call it.
+// The number of the first of 32 groups that is not taken yet. All lanes of a warp call it.
 __device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
   std::uint32_t taken = 0;
   if (threadIdx.x % 32 == 0) taken = atomicAdd(&next, 32u);

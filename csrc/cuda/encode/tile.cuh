@@ -67,10 +67,10 @@ __device__ __forceinline__ void find_tile(const EncodeArguments& arguments, std:
 
 // ---- The layout in shared memory ------------------------------------------------------------------------------------------
 
-// Byte of an entry. The 16-byte pieces of 128 bytes are permuted, so that the threads of a warp meet different banks when
-// each is on its own group of entries along K, and when some are on different lines of columns: lines by the number of the
-// 128 bytes and of the line, columns by the number of the group. Within a group nothing but the entry's own offset changes,
-// see read_group.
+// Byte of an entry. The 16-byte pieces of 128 bytes are permuted, so that the threads of a warp meet different banks. They do
+// when each is on its own group of entries along K, and when some are on different lines of columns. Lines are permuted by the
+// number of the 128 bytes and of the line, columns by the number of the group. Within a group nothing but the entry's own offset
+// changes, see read_group.
 template <class T>
 struct TileLayout {
   bool has_columns;

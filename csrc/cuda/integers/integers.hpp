@@ -1,5 +1,5 @@
-// Stage 4 where the result is integers, by the CRT where nothing is kept of the integer but what 64 bits hold: x modulo 2^64, or
-// modulo a number m, without the integer.
+// Stage 4 where the result is integers, by the CRT. It keeps 64 bits at most of the integer: x modulo 2^64, or modulo a number m,
+// without the integer.
 //
 // With the weights w_i < P of arith/wide/crt.hpp, S = sum_i r_i w_i and q = round(S / P) follows x = S - q P. Both sides may be
 // reduced: x = sum_i r_i (w_i mod 2^64) - q (P mod 2^64) modulo 2^64, and likewise modulo m. The quotient comes from fractions,
@@ -7,10 +7,10 @@
 //     2^32 S / P - R  <  sum_i r_i top_i  <=  2^32 S / P,   q = floor((sum_i r_i top_i + 2^31) / 2^32),
 // which is right where |x| / P <= 1/2 - 2^-12, as R <= 2^20.
 //
-// Whether x fits a type of 64 bits or fewer is asked of longer fractions, f_i = floor(2^128 w_i / P): modulo 2^128 the sum of
+// Whether x fits a type of 64 bits or fewer is decided by longer fractions, f_i = floor(2^128 w_i / P). Modulo 2^128 the sum of
 // the r_i f_i is, taken as a signed number, 2^128 x / P less a number in [0, R). As an FP64 number times 2^-128 P it is x but for
 // 2^-51 |x| + 2^-108 P + 2^-50 P 2^-64. With P <= 2^168 that is 2^-51 |x| + 2^61 at most. Let v be x modulo 2^64 as the type has
-// it, |v| <= 2^64: if x = v the two are closer than 2^63, else x is v + 2^64 k and they are not.
+// it, |v| <= 2^64. If x = v the two are closer than 2^63, else x is v + 2^64 k and they are not.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -64,15 +64,15 @@ struct IntegerPlan {
   Modulo modulo;                     // 0: integers are reduced modulo 2^64
   std::vector<std::uint64_t> value;  // w_i modulo 2^64, or modulo m
   std::vector<std::uint32_t> top;
-  std::vector<std::uint64_t> fraction;  // f_i, two words; empty where nobody asks for overflow
+  std::vector<std::uint64_t> fraction;  // f_i, two words; empty where overflows are not checked
   std::vector<std::uint64_t> period;    // [count - 1]: P modulo 2^64, or -P modulo m
   std::vector<double> scale;            // [count - 1]: 2^-128 P
 };
 
 OZFP4_HD constexpr int first_integer_weight(int count) { return count * (count - 1) / 2; }
 
-// `modulus` in [1, 2^63), or 0. Throws std::invalid_argument for plans without moduli or of integers that are cut,
-// std::length_error for moduli that are too many, or too large for `checks`, which is to say whether an entry fits its type.
+// `modulus` in [1, 2^63), or 0. Throws std::invalid_argument for plans without moduli or of integers that are cut. Throws
+// std::length_error for too many moduli, or moduli too large for `checks`, the test whether an entry fits its type.
 IntegerPlan make_integer_plan(const Plan& plan, std::uint64_t modulus, bool checks);
 
 // The rule for all prefixes of such a plan: leaves the room that the quotient needs. Precondition: no |integer| exceeds an eighth

@@ -1,4 +1,4 @@
-// A thread takes four neighbours of a row: a word of every plane, whose bytes are their residues, times the weights, which lie in
+// A thread takes four neighbours of a row: a word of every plane with their residues as bytes, times the weights. These lie in
 // the kernel's parameters and are the same for all threads.
 #include <algorithm>
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Sums {
   }
 };
 
-// The sums of the entries whose bytes of plane 0 begin at `source`.
+// The sums of the entries with bytes of plane 0 that begin at `source`.
 template <Keeps Kind>
 __device__ __forceinline__ void sum_planes(Sums<Kind>& sums, const Parameters<Kind>& p, int count, const std::uint8_t* source) {
   const Residues& residues = p.job.residues;

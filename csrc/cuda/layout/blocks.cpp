@@ -74,8 +74,8 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
                               (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
 }
 
-// Masks of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than
-// these, and then there are none.
+// Masks of all of K. They are next to nothing compared with the planes of a whole K. Compared with those of a short piece of a
+// long K they are more, and then there are none.
 void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, CudaLayout& layout, PlaceCount& places) {
   const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), a.stack.count(), layout.rows});
   const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), b.stack.count(), layout.columns});

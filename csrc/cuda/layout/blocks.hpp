@@ -1,5 +1,6 @@
-// How a product on the GPU is cut so that its workspace stays under a cap and every number in it fits the kernels: turns of
-// matrices, blocks of the output, pieces of K. All of it is worked out on the host, before anything is allocated or launched.
+// How a product on the GPU is cut so that its workspace stays under a cap and every number in it fits the kernels. It is cut into
+// turns of matrices, blocks of the output, pieces of K. All of it is worked out on the host, before anything is allocated or
+// launched.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +61,7 @@ std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
                        const ForcedChoice& forced = {});
 
-// A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
+// A stack runs in several turns where it would need more at once: by then a turn keeps every GPU busy for long.
 inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;
 
 // A range of rows of A, columns of B or entries of K.

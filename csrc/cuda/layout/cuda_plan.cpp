@@ -35,8 +35,8 @@ void check_promise(const Plan& plan, const Promise& promise) {
   }
 }
 
-// Lines of "standard" have accuracy_bits at most: the moduli that these need, whatever the entries are and however long a line
-// is, and those that every product of the plan takes.
+// Lines of "standard" have accuracy_bits at most. The plan has the moduli that these need, whatever the entries are and however
+// long a line is, and those that every product of the plan takes.
 Plan shortened_plan(const Plan& plan, const Promise& promise) {
   const int bits = accuracy_bits(promise.accuracy, promise.precision);
   if (promise.accuracy != Accuracy::standard || plan.bits <= bits) return plan;
@@ -65,7 +65,7 @@ Plan lengthened_plan(const Plan& plan, int k, const Promise& promise) {
   return *find_plan({plan.scheme, plan.alphabet, plan.family, kMostExactBits, k}, false);
 }
 
-// As many of the first moduli of a plan of the long form as the short form serves.
+// As many of the first moduli of a plan of the long form as the short form can take.
 std::optional<ReconstructPlan> make_short(const Plan& residues, int k) {
   Plan few = residues;
   while (few.groups.size() > 1) {
@@ -130,7 +130,7 @@ GemmShape gemm_shape(const Schedule& schedule, std::int32_t m, std::int32_t n, s
                   static_cast<int>(folds),
                   narrow<int>(matrices, "matrices of a turn"),
                   1};
-  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
+  // Cutting K costs output bytes, so it is for outputs with tiles that leave multiprocessors idle.
   const std::int64_t tiles = size_of({ceil_div(m, 128), ceil_div(n, 256), matrices, shape.units});
   if (schedule.may_split && may_split && tiles < gpu.multiprocessors) shape.max_splits = kMaxSplits;
   return shape;

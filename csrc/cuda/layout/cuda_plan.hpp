@@ -16,7 +16,7 @@
 
 namespace ozfp4::cuda {
 
-// ---- What a product promises of its result, and what it leaves beside it ------------------------------------------------
+// ---- The promise of a product, and what it leaves in addition to the result ---------------------------------------------
 
 enum class Second : std::uint8_t {
   none,
@@ -60,7 +60,7 @@ struct CudaPlan {
   ReconstructPlan reconstruct;
   IntegerPlan integers;  // in its place where the promise is one of integers
   // For a plan of the long form that has moduli to spare for unusual data: the short form for counts up to `few.all`, which is
-  // launched beside the other. The data decides which of the two runs.
+  // launched as well. The data decides which of the two runs.
   std::optional<ReconstructPlan> few;
   int tile_limbs = 0;  // where one launch may make products of tiles
 };
@@ -69,8 +69,8 @@ struct CudaPlan {
 // promise; std::length_error where `k` is too long.
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise = {});
 
-// The work of multiply by a schedule for `matrices` products of m x k by k x n limbs of a plane; `may_split`: the range of K
-// may be cut, where the schedule allows it. Throws std::length_error where the matrices exceed an int.
+// The work of multiply by a schedule for `matrices` products of m x k by k x n limbs of a plane. `may_split`: the range of K may
+// be cut, where the schedule allows it. Throws std::length_error where the matrices exceed an int.
 GemmShape gemm_shape(const Schedule& schedule, std::int32_t m, std::int32_t n, std::int32_t k, std::int64_t matrices,
                      bool may_split, const Gpu& gpu);
 

@@ -14,9 +14,9 @@ struct StackAxis {
   std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0, addend_stride = 0;
 };
 
-// The memory of an operand that was scaled and encoded by itself (StoredLayout): of all lines of all its matrices, of
-// which a product takes those from first_line and first_matrix on. With parts (DeviceOperand::has_parts) every product takes all
-// matrices: those of the second part lie behind all of the first.
+// The memory of an operand that was scaled and encoded by itself (StoredLayout): of all lines of all its matrices. A product
+// takes those from first_line and first_matrix on. With parts (DeviceOperand::has_parts) every product takes all matrices: those
+// of the second part lie behind all of the first.
 struct StoredOperand {
   char* memory = nullptr;
   std::int32_t lines = 0;  // of a matrix; 0: nothing is kept
@@ -31,7 +31,7 @@ struct CudaProduct {
   DeviceOperand a, b;           // their stacks are empty
   DeviceResult result;          // likewise
   std::vector<StackAxis> axes;  // row-major; every extent >= 1
-  DeviceResult second = {};     // what the promise has beside the result, likewise
+  DeviceResult second = {};     // what the promise has in addition to the result, likewise
   // In a complex plan the views are of the even columns of B and of the results, and this axis, of extent 2, leads to the odd
   // ones.
   std::optional<StackAxis> parts = {};

@@ -14,14 +14,14 @@ namespace {
 
 // ---- What the stages take ----------------------------------------------------------------------------------------------
 
-// Fitted to 170 products of 15 moduli (benchmarks/choice.py, stacks, short K, few lines, small results), of which the median is
-// off by 3 %, and none near another way's time by more than 10 %.
+// Fitted to 170 products of 15 moduli (benchmarks/choice.py, stacks, short K, few lines, small results). Their median is off by 3
+// %, and none near another way's time by more than 10 %.
 constexpr double kLaunches = 9.2, kCertifiedLaunches = 5.5;  // microseconds
 constexpr double kComplexLaunches = 8;                       // three more, none of which waits for a full device
-constexpr double kClocks = 1300;  // of multiply's model in a microsecond: beside other stages, from planes that others wrote
-// Microseconds for a million: entries of the operands, and the first 8 of them, which caches do not keep from being written; what
-// scale alone reads again; lines, of which a block takes one at least; entries of the result, and where its rows do not fill
-// tiles.
+constexpr double kClocks = 1300;  // of multiply's model in a microsecond: between other stages, from planes that others wrote
+// Microseconds for a million: entries of the operands; the first 8 of them, which caches do not keep from being written; entries
+// that scale alone reads again. Then lines, of which a block takes one at least; entries of the result, and where its rows do not
+// fill tiles.
 constexpr double kEntries = 3.73, kFirstEntries = 0.93, kReadAgain = 1.93, kLines = 240, kResults = 5.5, kRaggedResults = 2.3;
 constexpr double kCertifiedEntries = 0.6, kCertifiedLines = 400, kCertifiedResults = 0.9;
 constexpr std::int32_t kLongestAtOnce = 8192;  // K of scale and encode in one launch

@@ -33,14 +33,14 @@ OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& 
 Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, WithoutPlanes direct,
              const OfWays& factors);
 
-// The time of the stages: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ
-// from it as in the ways without planes, but for multiply on those with tcgen05, which is that of the plan's kernel. The turn of
-// a complex plan is of the real product, without parts. Precondition: as make_layout.
+// The time of the stages: microseconds on an H200, of as many multiprocessors as `gpu` has. Other devices are taken to differ
+// from it as in the ways without planes. With tcgen05 multiply has the time of the plan's kernel. The turn of a complex plan is
+// of the real product, without parts. Precondition: as make_layout.
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu);
 
-// The part of that, and of certified products tile by tile, for entries without a certificate, normal(0, 1) operands: lines of
-// fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is the
-// same.
+// The part of that, and of certified products tile by tile, for entries without a certificate, with normal(0, 1) operands. Lines
+// of fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is
+// the same.
 double chain_microseconds(const Turn& turn, bool by_tiles);
 
 // A stack of products: the inner dimension of the real product, and rows and columns, of which a complex entry is one.
@@ -48,7 +48,7 @@ struct ProductShape {
   std::int64_t inner = 1, m = 0, n = 0, matrices = 1;  // m = 0: all but `inner` is not known
 
   // Whether kernels are compared by it: kernels of tcgen05 have tiles of 256 x 256, others small ones. Other devices keep the
-  // order of find_kernel, as the models of their kernels were not fitted beside each other.
+  // order of find_kernel, as the models of their kernels were not fitted together.
   bool decides_on(const Gpu& gpu) const { return m > 0 && gpu.has_tcgen05(); }
 };
 

@@ -44,8 +44,8 @@ inline constexpr int kKernelCount = 9;
 inline constexpr int kMaxInlineSteps = 256;  // schedules up to this length travel in the kernel's parameters
 inline constexpr int kMaxBatchRank = 4;
 
-// NumPy broadcasting: output matrix b has coordinates in `extent` (row-major, last fastest); its operands are the
-// matrices sum coordinate * stride of A and of B, stride 0 along a broadcast dimension.
+// NumPy broadcasting: output matrix b has coordinates in `extent` (row-major, last fastest). Its operands are the matrices sum
+// coordinate * stride of A and of B, stride 0 along a broadcast dimension.
 struct BatchMap {
   int rank = 0;
   std::int32_t extent[kMaxBatchRank] = {1, 1, 1, 1};
@@ -129,7 +129,7 @@ inline Gpu gpu_of(int device) {
           number(cudaDevAttrMultiProcessorCount), number(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
 }
 
-// Choices that whoever hunts a wrong bit makes in place of the cost model, which makes those that are empty.
+// Choices that are forced to find a wrong bit, instead of the cost model's, which makes those that are empty.
 struct ForcedChoice {
   std::optional<TileShape> shape;
   std::optional<int> splits;

@@ -38,7 +38,7 @@ struct MultiplyParams {
 };
 static_assert(sizeof(MultiplyParams) < 32764, "the limit of a kernel's parameters");
 
-// Launches the variant of a kernel for a tile and an element; `how` says all but the threads and the shared memory of a block.
+// Launches the variant of a kernel for a tile and an element; `how` has all but the threads and the shared memory of a block.
 using Start = void (*)(const MultiplyParams& params, TileShape shape, Element element, const LaunchConfig& how);
 
 // Throws LaunchError. Precondition: as launch_gemm.

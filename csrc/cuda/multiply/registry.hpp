@@ -24,7 +24,7 @@ struct KernelRow;
 struct KernelFamily {
   const KernelTile* tiles;
   int tile_count;
-  int wave_slots;  // for launches whose blocks are kept together (hopper/producer.cuh); 0: they never are
+  int wave_slots;  // for launches with blocks that are kept together (hopper/producer.cuh); 0: they never are
 
   // Clocks of all launches of a problem, by a model of the GPU.
   double (*clocks)(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu);

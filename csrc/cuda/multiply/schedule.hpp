@@ -1,8 +1,8 @@
 // A plan as data that a multiply kernel walks: units of steps, each a product of planes and the action on the accumulator behind
-// it; and the proof that every accumulator stays exact on the way. cuda/multiply/contract.hpp says what a kernel makes of it.
+// it. Also the proof that every accumulator stays exact on the way. cuda/multiply/contract.hpp says what a kernel makes of it.
 //
 // A unit is what one accumulator goes through; it stores to the output planes that its steps name. One modulus takes
-// units_per_modulus units, side by side: so many leading units are what a count of moduli stands for.
+// units_per_modulus units, side by side: so many leading units belong to a count of moduli.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ constexpr int entries_per_byte(Element element) { return element == Element::e2m
 constexpr std::int64_t row_bytes(Element element, std::int64_t k) {
   return (k + entries_per_byte(element) - 1) / entries_per_byte(element);
 }
-// The most that M, N and K may be: it leaves room in 32 bits for an extent rounded up to whole tiles or blocks, or a few of
-// them beyond.
+// The most that M, N and K may be. It leaves room in 32 bits for an extent rounded up to whole tiles or blocks, or a few of them
+// beyond.
 inline constexpr std::int32_t kLongestExtent = INT32_MAX - 4095;
 // K ranges and splits are cut at multiples of this: 128 bytes.
 constexpr int block_entries(Element element) { return 128 * entries_per_byte(element); }
@@ -58,15 +58,14 @@ struct GemmStep {
 };
 static_assert(sizeof(GemmStep) == 48, "256 of them stay well below the limit of 32,764 bytes of parameters");
 
-// A step whose fold is right for |acc| <= bound (signed planes) or 0 <= acc < 2^31 (unsigned planes: bound 0). The
-// bound counts the products of the K range, those of earlier steps that carried on, and the start value that the last
-// fold left.
+// A step with a fold that is right for |acc| <= bound (signed planes) or 0 <= acc < 2^31 (unsigned planes: bound 0). The bound
+// counts the products of the K range, those of earlier steps that carried on, and the start value that the last fold left.
 GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action action, std::uint32_t modulus = 0,
                    std::int32_t multiplier = 1, int out_plane = 0, std::uint32_t bound = 0);
 
 inline constexpr int kMaxUnits = 128;  // two for each of kMaxModuli, and room
 
-// K may be cut into so many ranges whose outputs are summed afterwards.
+// K may be cut into so many ranges; their outputs are summed afterwards.
 inline constexpr int kMaxSplits = 64;
 
 // The parts of a schedule that whoever walks it reads. Steps of unit u are [unit_begin[u], unit_begin[u + 1]).
@@ -109,13 +108,13 @@ inline Schedule make_schedule(const Plan& plan, Element element, int k) { return
 // Bits of the integers of a product, |integer| <= 2^(2 bits) k, and a sign.
 int integer_bits(const Plan& plan, std::int64_t k);
 
-// Smallest number of digit planes that hold every integer of a product over inner dimension k: the digits of all groups,
+// Smallest number of digit planes that hold every integer of a product over inner dimension k. They are the digits of all groups,
 // the rest of the carry as further digits, and a last plane of magnitude at most 127. Precondition: scheme I, base 13 or 256.
 // Throws std::length_error where the integers are longer than kMaxWords.
 int positional_digits(const Plan& plan, std::int64_t k);
 
-// Walks the schedule with worst-case accumulators, 32-bit integers for bytes, FP32 for E2M1 codes: nullptr where it is well
-// formed and exact for operands of so many planes, K cut into `splits` ranges or more of them, else the reason.
+// Walks the schedule with worst-case accumulators, 32-bit integers for bytes, FP32 for E2M1 codes. Returns nullptr where it is
+// well formed and exact for operands of so many planes, with K cut into `splits` ranges or more of them, else the reason.
 const char* find_schedule_error(const ScheduleView& schedule, int k, int splits, int planes_a, int planes_b);
 
 }  // namespace ozfp4

@@ -7,8 +7,8 @@
 namespace ozfp4::cuda {
 namespace {
 
-// Two operand planes of more bytes than this profit from blocks that stay together (an H200, tiles of 256 x 192: N = 4096 by
-// nothing, 8192 by 0.5 to 1.5 %, 16384 by 3 %).
+// Two operand planes of more bytes than this profit from blocks that stay together. On an H200 with tiles of 256 x 192, N = 4096
+// gains nothing, 8192 0.5 to 1.5 %, 16384 3 %.
 constexpr double kFitsL2 = 100e6;
 
 // Forced splits are taken as they are. A split shorter than the ring is not worth its output; an empty one is possible but

@@ -1,5 +1,6 @@
-// A product of which this device holds a piece of K, stage by stage: planes of an operand by scales that are given, residues of a
-// part of the result, and results from the residues of all pieces. Between them the caller moves what belongs to other devices.
+// A product of which this device holds a piece of K, stage by stage. The stages are planes of an operand by scales that are
+// given, residues of a part of the result, and results from the residues of all pieces. Between them the caller moves what
+// belongs to other devices.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@ struct PieceLines {
   std::int32_t lines = 0, first = 0, count = 0;
 };
 
-// The decision of a product says what all pieces of its lines say together. Each of these throws std::invalid_argument with the
-// stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor allocate.
+// The decision of a product, from the facts of all pieces of its lines together. Each of these throws std::invalid_argument with
+// the stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor allocate.
 // Precondition: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current device.
 
-// `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records, whose `rounded` grows by what is
-// rounded here if the accuracy is "correct", and stays as it is if not.
+// `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records. Their `rounded` grows by the
+// entries that are rounded here if the accuracy is "correct", else it stays.
 OZFP4_CUDA_EXPORT void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes,
                                     const ScaleDecision* decision, const Stages& stages);
 
@@ -39,8 +40,8 @@ OZFP4_CUDA_EXPORT void multiply_piece(const CudaPlan& plan, const PieceLines& a,
 
 // `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; the first one's
 // become the sums. Behind the last one are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole
-// lines, whose data nobody reads. `k`, that of the views, is the plan's. Precondition: 1 to kMaxSplits pieces; a list where the
-// promise certifies, zero before, with counts.
+// lines, with data that are not read. `k`, that of the views, is the plan's. Precondition: 1 to kMaxSplits pieces; a list where
+// the promise certifies, zero before, with counts.
 OZFP4_CUDA_EXPORT void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std::int64_t piece_stride,
                                      const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result,
                                      const Listed& listed, const ScaleDecision* decision, const Stages& stages);

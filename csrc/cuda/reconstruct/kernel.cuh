@@ -91,7 +91,7 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
         store_pair<T>(p, target, pair, value, way);
       }
     };
-    // A row whose entries are not asked costs what it does where no entry is certified.
+    // A row without a test costs the same as where no entry is certified.
     if (!S::Certifies || !test.tests()) {
       round_row(std::false_type());
     } else if constexpr (S::Certifies) {

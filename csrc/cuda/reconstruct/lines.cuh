@@ -122,8 +122,8 @@ __device__ __forceinline__ bool serves(const Certification& certification, const
   return used >= certification.least_count && used <= certification.most_count;
 }
 
-// patch_specials for one row of a warp's segment: the row of A is `row` rows below the first of `place`, whose lines these
-// are; flags and entries as there. All lanes of the warp call it.
+// patch_specials for one row of a warp's segment: the row of A is `row` rows below the first of the lines of `place`; flags and
+// entries as there. All lanes of the warp call it.
 template <int Vec, class Place, class Flags, class EntryOf, class Store>
 __device__ __forceinline__ void patch_row(const ReconstructJob& job, const Place& place, const Lines& lines, std::int32_t row,
                                           std::uint32_t row_flags, Flags column_flags, int entries, EntryOf entry_of,

@@ -1,7 +1,7 @@
 // The long form: entries rounded, and certified where that is asked; or alpha A B + beta C. No matrix instructions and no columns
-// in shared memory: each thread reads the bytes of its entry, sums their weights in 64-bit columns and rounds once, with the
-// functions that the CPU uses. The many products before it take so much longer that this is not worth more code: all counts of
-// residues or digits, both types and all that is asked are one kernel, and updates another one, for each width of integers.
+// in shared memory. Each thread reads the bytes of its entry, sums their weights in 64-bit columns and rounds once, with the
+// functions that the CPU uses. The many products before it take so much longer that this is not worth more code. All counts of
+// residues or digits, both types and all tests are one kernel, and updates another one, for each width of integers.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -86,7 +86,7 @@ struct Segment {
     if (asked.bound.data != nullptr) *bound_of(asked.bound, place.matrix, place.first_row, place.first_column + e) = bound;
   }
 
-  // put(e, value) for what the IEEE rules give of the entries of special lines, by the lane whose entry e is. All lanes.
+  // put(e, value) for the entries of special lines by the IEEE rules, by the lane that has entry e. All lanes.
   template <class Put>
   __device__ __forceinline__ void patch(Put put) const {
     if (!__any_sync(0xffffffffu, is_special())) return;
@@ -94,7 +94,7 @@ struct Segment {
         job, place, lines, 0, row_flags, [&](int e) { return column_flags(e); }, entries, [&](int) { return lane; }, put);
   }
 
-  // Bits of the entries that are left to repair become a word of the list, whose rows have an even number of them. All lanes.
+  // Bits of the entries that are left to repair become a word of the list, which has rows of an even number of words. All lanes.
   __device__ __forceinline__ void list(const Listed& listed, bool is_listed) const {
     const std::uint32_t word = __ballot_sync(0xffffffffu, is_listed);
     if (listed.word == nullptr || threadIdx.x % 32 != 0) return;
@@ -107,7 +107,7 @@ struct Segment {
 
 // ---- The kernels -----------------------------------------------------------------------------------------------------------
 
-// The integer of the entry whose byte of plane 0 is at `source`, from `count` planes.
+// The integer of the entry with its byte of plane 0 at `source`, from `count` planes.
 template <int Words>
 __device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p, int prefix, int count,
                                                      const std::uint8_t* source) {
@@ -171,8 +171,8 @@ __device__ __forceinline__ void store_segment(const Parameters<Words>& p, const 
   segment.patch([&](int e, double value) { segment.store(e, static_cast<T>(value), kSpecialBound, asked); });
 }
 
-// The same of an update, whose thread reads its entry of C before it writes its result. Nothing is written to the result of
-// listed entries, and of those of special lines once, as C may lie there.
+// The same for an update: a thread reads its entry of C before it writes its result. Nothing is written to the result of listed
+// entries, and of those of special lines once, as C may lie there.
 template <class T, int Words>
 __device__ __forceinline__ void store_update(const Parameters<Words>& p, const Segment& segment, const WideInt<Words>& x) {
   const Certification& asked = p.certification;

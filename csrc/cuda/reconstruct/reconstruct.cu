@@ -27,7 +27,7 @@ void set_tables(Parameters<S>& p, const ReconstructPlan& plan) {
   }
 }
 
-// Blocks as wide as the result, up to all warps side by side; as many rows a warp as make the fewest rows in a row, with
+// Blocks as wide as the result, up to all warps side by side. A warp has as many rows as make the fewest rows in a row, with
 // `resident` blocks at a time.
 Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident) {
   Cover cover{};

@@ -23,17 +23,17 @@ struct ReconstructJob {
   bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
 };
 
-// How the entries are rounded, and what is asked beside them, of records that both operands have. Entries that are not certified
-// are listed: of "correct" their values do not matter, nor do their bounds; of "standard" they do, as the lines alone are asked
-// here and cuda/standard asks more, and some may be listed that the lines certify.
+// How the entries are rounded and tested, by the records that both operands have. Entries that are not certified are listed. In
+// "correct" their values do not matter, nor do their bounds. In "standard" they do: the lines alone are tested here,
+// cuda/standard tests more, and some may be listed that the lines certify.
 struct Certification {
   Accuracy accuracy = Accuracy::scaled;
   Rounding rounding = Rounding::nearest;
   int precision = 53;  // of the result's type
   Listed listed;       // all words are written, unless nothing is listed; none where the accuracy is scaled
-  DeviceResult bound;  // float64, of the result's extents; data null: nobody asks
-  // ScaleDecision::is_certain, on the device: then nothing is listed, and the words of the list need not be written. Null: nobody
-  // knows.
+  DeviceResult bound;  // float64, of the result's extents; data null: no bounds
+  // ScaleDecision::is_certain, on the device: then nothing is listed, and the words of the list need not be written. Null: not
+  // known.
   const int* is_certain = nullptr;
   KeptValues kept = {};                 // of an update of "standard": what is listed goes there
   bool lists_only_uncertified = false;  // nothing is listed that the lines certify

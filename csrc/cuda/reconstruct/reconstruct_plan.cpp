@@ -57,8 +57,8 @@ void set_fragment(ReconstructPlan& plan, int prefix, int residue, const Wide& we
   }
 }
 
-// Digits of scheme I are like residues: digit i has the weight base^i modulo 256 base^(count - 1), for which the last digit, a
-// signed byte, is the unsigned byte of the same bits. Precondition: what they stand for is less than half of that product.
+// Digits of scheme I are like residues: digit i has the weight base^i modulo 256 base^(count - 1). For these the last digit, a
+// signed byte, is the unsigned byte of the same bits. Precondition: their value is less than half of that product.
 template <int Words>
 CrtConstants<Words> digit_constants(std::int64_t base, int count) {
   CrtConstants<Words> constants{{}, {wide_from<Words>(1)}};

@@ -1,5 +1,5 @@
 // The facts of a plan that the reconstruct kernels need: constants of the wide integers, and the weights of the residues or
-// digits in the form of the kernels that serve it.
+// digits in the form of the plan's kernels.
 //
 // The short form: integers of at most 192 bits from at most 32 residues. The sum over the residues is a small matrix product:
 // [entries x residues] times [residues x bytes of the weights]. Its accumulators are joined in pairs to columns of 16 bits, see
@@ -28,8 +28,8 @@ inline constexpr int kMaxColumnTiles = kMaxColumnWords / 2;  // tiles of 8 bytes
 inline constexpr int kRowsPerStep = 16;                      // residues that one step along the inner dimension takes
 inline constexpr int kMaxRowSteps = 2;
 inline constexpr int kMaxColumnResidues = 32;  // the quotient of arith/wide/column_crt.hpp takes no more
-// Words of weights that the long form may have: what fits a kernel's parameters beside all else. No moduli of a byte need
-// more: 54 of them, which have the largest product, take 8 prefixes of 54 weights of 12 words.
+// Words of weights that the long form may have: so many fit a kernel's parameters with all else. No moduli of a byte need more:
+// 54 of them, which have the largest product, take 8 prefixes of 54 weights of 12 words.
 inline constexpr int kMaxLongWeights = 7168;
 
 struct LongTable {
@@ -50,7 +50,7 @@ struct ReconstructPlan {
   bool is_long() const { return row_steps == 0; }
 };
 
-// The constants of a prefix of the short form, whose integers have Words words.
+// The constants of a prefix of the short form, with integers of Words words.
 template <int Words>
 ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix) {
   const auto& from = plan.constants[prefix];
@@ -62,7 +62,7 @@ ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix)
 }
 
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
-// for digits alone. `is_long`: of the long form, where the short one would serve as well. Precondition: residues of one
+// for digits alone. `is_long`: of the long form, where the short one would be possible as well. Precondition: residues of one
 // byte (alphabets fp4 and int8).
 ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long = false);
 

@@ -1,5 +1,5 @@
-// A warp of the short form knows this before its first row: scale exponents and flags, and the constants of the prefix in use;
-// then two neighbours of a row: columns to integers, to results, to memory.
+// The state of a warp of the short form before its first row: scale exponents and flags, and the constants of the prefix in use.
+// Then two neighbours of a row: columns to integers, to results, to memory.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ozfp4::cuda::short_form {
 
-// The scale exponents and flags that a lane knows: those of its entries' columns, and lane i those of the i-th last row.
+// The scale exponents and flags of a lane: those of its entries' columns, and lane i those of the i-th last row.
 template <int Vec>
 struct LaneScales {
   std::int32_t row_shift = 0, column_shift[Vec] = {};
@@ -62,8 +62,8 @@ __device__ __forceinline__ void load_weights(std::uint32_t (&weight)[S::Steps][S
   }
 }
 
-// Leaves the exponents in shared memory and returns the rows to take care of: with special entries, or with exponents that
-// could make a result neither normal nor 0 (float32 is asked entry by entry). Bit i stands for the i-th last row.
+// Leaves the exponents in shared memory and returns the rows that need care. They have special entries, or exponents that could
+// make a result neither normal nor 0 (float32 is tested entry by entry). Bit i is for the i-th last row.
 template <class T, class S>
 __device__ __forceinline__ std::uint32_t share_exponents(WarpShared<S>& shared, const LaneScales<S::vec>& scales,
                                                          std::int32_t constant_shift) {
@@ -101,8 +101,8 @@ struct PairOf<float> {
   using type = float2;
 };
 
-// Two neighbours of a row, whose columns start at the shared address `from`, with their exponents; sets is_rare where the row
-// has to be looked at entry by entry. Tests: `test` is the row's, and not kNoTest.
+// Two neighbours of a row, with columns from the shared address `from` on, and their exponents; sets is_rare where the row has to
+// be looked at entry by entry. Tests: `test` is the row's, and not kNoTest.
 template <class T, class S, bool Tests>
 __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::uint32_t from, std::int32_t shift,
                                            const ColumnConstants<S::Words>& constants, const RowTest& test) {

@@ -28,7 +28,7 @@ __device__ __forceinline__ void report_nothing(const RepairJob& job) {
   tell(job, 0);
 }
 
-// One thread of a block that is done, whose counts all blocks before it have added: whether it is the last.
+// One thread of a block that is done, after all blocks before it have added to its count: whether it is the last.
 __device__ __forceinline__ bool arrives_last(RepairCounts& counts) {
   __threadfence();
   if (atomicAdd(&counts.arrived, 1ull) != gridDim.x - 1) return false;

@@ -1,9 +1,10 @@
-// Listed entries of a tile whose row and column are disjoint, that is, nonzero at no common index: they are exact zeros. A tile
-// of K = 4096 takes the ANDs of 64 x 64 lines, 2^19 words, where a dense one takes 2^24 dd products.
+// Listed entries of a tile with a disjoint row and column, that is, nonzero at no common index: they are exact zeros. A tile of K
+// = 4096 takes the ANDs of 64 x 64 lines, 2^19 words, where a dense one takes 2^24 dd products.
 //
-// The floor of a product of N = 4096 on an H200, all of it disjoint: both operands once, 256 MiB, 60 us; the masks of 2^12 tiles
-// from L2, 256 MiB, 50 us, beneath 2^31 ANDs, 150 us of 64 a clock and multiprocessor, but for what is known to be zero in all
-// rows of a warp; 128 MiB of zeros stored, 30 us. So about 0.2 ms, and 0.3 ms where the zeros lie anywhere.
+// The floor of a product of N = 4096 on an H200, all of it disjoint, has three parts. Both operands once, 256 MiB, take 60 us.
+// The masks of 2^12 tiles from L2, 256 MiB, take 50 us. Meanwhile 2^31 ANDs, 64 a clock and multiprocessor, take 150 us, without
+// those known to be zero in all rows of a warp. 128 MiB of zeros stored take 30 us. So about 0.2 ms, and 0.3 ms where the zeros
+// lie anywhere.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ __device__ __forceinline__ void look_at_chunk(MaskChunk& mask, const RepairLines
   }
 }
 
-// All lanes of a warp: the thread's entries, as in own_listed, whose lines meet in a chunk.
+// All lanes of a warp: the thread's entries, as in own_listed, with lines that meet in a chunk.
 __device__ __forceinline__ std::uint32_t find_meeting(const MaskChunk (&mask)[2]) {
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
   std::uint32_t met[4][4] = {};
@@ -78,7 +79,7 @@ __device__ __forceinline__ std::uint32_t find_meeting(const MaskChunk (&mask)[2]
   return found;
 }
 
-// A thread's bits: bit 4 i + j stands for the row y + 16 i and the column x + 16 j, x and y as in dense.cuh.
+// A thread's bits: bit 4 i + j is for the row y + 16 i and the column x + 16 j, x and y as in dense.cuh.
 __device__ __forceinline__ std::uint32_t own_listed(const Shared& shared, int slot) {
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
   std::uint32_t own = 0;
@@ -105,7 +106,7 @@ struct TileLines {
   }
 };
 
-// All threads: those of the thread's `listed` entries whose lines do not meet. Ends where no thread has any left.
+// All threads: those of the thread's `listed` entries with lines that do not meet. Ends where no thread has any left.
 __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const RepairJob& job, const RepairMatrix& matrix,
                                                        const Tile& tile, std::uint32_t listed) {
   const std::int64_t inner = job.a.view.inner;
@@ -144,8 +145,8 @@ __device__ __forceinline__ void unlist(Shared& shared, int slot, std::uint32_t o
   }
 }
 
-// All threads: stores the entries of dense tile number `slot` whose lines are disjoint and takes them off its words; what is left
-// is dense, sparse or nothing.
+// All threads: stores the entries with disjoint lines of dense tile number `slot` and takes them off its words; the remainder is
+// dense, sparse or nothing.
 template <class R>
 __device__ __forceinline__ void repair_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;

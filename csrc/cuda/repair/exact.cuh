@@ -61,7 +61,7 @@ __device__ __forceinline__ typename R::Value exact_dot(std::int64_t (&digit)[kEx
   return value;
 }
 
-// All warps: what is unsettled of a group whose first tile is `first`.
+// All warps: the unsettled entries of a group with the first tile `first`.
 template <class R>
 __device__ __forceinline__ void repair_exactly(Shared& shared, const Parameters& p, std::int64_t first) {
   const RepairJob& job = p.job;

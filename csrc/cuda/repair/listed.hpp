@@ -11,25 +11,25 @@ namespace ozfp4::cuda {
 struct RepairCounts {
   unsigned long long listed;    // raised by reconstruct
   unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
-  unsigned long long disjoint;  // raised by repair: exact zeros, whose row and column are nonzero at no common index
+  unsigned long long disjoint;  // raised by repair: exact zeros, with a row and a column that are nonzero at no common index
   unsigned long long arrived;   // blocks of repair that are done
   // Parts of the masks of all lines (repair/masks.cuh) that warps have taken to make, and those that are made.
   unsigned long long masks_taken, masks_made;
-  // Counts of chains: parts of planes and tiles that blocks have taken, and those that are made; entries that become chains, and
-  // those of them that are still to be made. Then tiles whose chains are taken, those whose spots are written, and how many spots
-  // there are.
+  // Counts of chains: parts of planes and tiles that blocks have taken, and those that are made. Entries that become chains, and
+  // those of them that are still to be made. Then tiles with chains that are taken, those with spots that are written, and how
+  // many spots there are.
   unsigned long long parts_taken, parts_made, tiles_taken, tiles_made, chains, open;
   unsigned long long chain_tiles_taken, chain_tiles_made, spots;
 };
 
-// The sums over the launches of a turn, as repair leaves them; in "standard", whose list has more, the chains alone.
+// The sums over the launches of a turn, as repair leaves them; in "standard", where the list has more, the chains alone.
 struct RepairReport {
   unsigned long long listed, exact, disjoint;
 };
 
-// The caller of a product asks this of repair.
+// The order of a product's caller to repair.
 struct RepairOrder {
-  // Where the device stores how many were repaired; null: nobody asks.
+  // Where the device stores how many were repaired; null: nowhere.
   long long* told = nullptr;
   bool adds = false;  // to what is there
 };

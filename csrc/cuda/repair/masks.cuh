@@ -70,9 +70,9 @@ __device__ __forceinline__ void make_masks(const MaskWork& work, const ScaledOpe
 }
 
 // All threads of all blocks: the masks of all lines, which all of a block's threads may then read, from L2.
-// Warps take parts as they come, and then wait until all parts are made. Nobody waits for a block that has not started, whatever
-// else keeps the multiprocessors busy: a part that is taken is a running warp's, which makes it without waiting for anyone; parts
-// that nobody has taken are taken by whoever comes; a block that starts late finds none left.
+// Warps take parts as they come, and then wait until all parts are made. No warp waits for a block that has not started, whatever
+// else keeps the multiprocessors busy. A part that is taken is a running warp's, which makes it without waiting for any other.
+// Parts that are not taken yet are taken by the next warp; a block that starts late finds none left.
 __device__ __forceinline__ void make_all_masks(const Parameters& p) {
   RepairCounts& counts = *p.job.listed.counts;
   const bool is_first_lane = threadIdx.x % 32 == 0;

@@ -1,5 +1,5 @@
-// The lines that a listed entry is made of: where they lie, and by what power of two their entries are multiplied so that
-// double-double arithmetic neither overflows nor, for most, underflows (arith/exact/double_dot.hpp).
+// The lines of a listed entry: where they lie, and the power of two that multiplies their entries. With it double-double
+// arithmetic neither overflows nor, for most, underflows (arith/exact/double_dot.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ozfp4::cuda {
 
-// Entries of lines whose largest exponent lies in this range are taken as they are: products of the largest entries of two
-// lines stay above 2^-200, far above the 2^-600 that an unsafe dot product may lose.
+// Entries of lines with a largest exponent in this range are taken as they are. Products of the largest entries of two lines stay
+// above 2^-200, far above the 2^-600 that an unsafe dot product may lose.
 inline constexpr int kLeastPlainExponent = -100;
 // Nonzero entries from here on are multiples of 2^(kDotFloor / 2), whatever their 53 bits are.
 inline constexpr double kLeastSafeEntry = 0x1p-428;

@@ -1,4 +1,4 @@
-// Repair of "correct" on the GPU, after the four stages: an entry that reconstruct listed becomes the sum of the products of its
+// Repair of "correct" on the GPU, after the four stages. An entry that reconstruct listed becomes the sum of the products of its
 // row and column, correctly rounded; the exact zero where all of these are zero.
 #pragma once
 
@@ -35,7 +35,7 @@ struct RepairJob {
   Rounding rounding = Rounding::nearest;
   Listed listed;
   DeviceUpdate update;             // C's entries, where the list has one, are finite
-  DeviceResult bound;              // float64, of the result's extents; data null: nobody asks
+  DeviceResult bound;              // float64, of the result's extents; data null: no bounds
   RepairReport* report = nullptr;  // this launch's counts are added to it,
   bool starts_report = true;       // or stored
   RepairOrder order;

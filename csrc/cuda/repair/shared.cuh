@@ -25,8 +25,8 @@ inline constexpr int kPartTurns = 4;   // of a warp that makes masks: 32 words i
 inline constexpr int kExactParts = 4;  // sums of a warp, each of 8 lanes
 inline constexpr int kExactPitch = 133;
 
-// How the masks of an operand's lines are cut into parts, a warp's each: a chunk of kPartTurns lines where K has the shorter
-// stride, else a unit of 32 lines.
+// How the masks of an operand's lines are cut into parts, each for a warp. A part is a chunk of kPartTurns lines where K has the
+// shorter stride, else a unit of 32 lines.
 struct MaskWork {
   std::int32_t lines;           // of a matrix
   std::int32_t groups, pieces;  // of lines and of K
@@ -86,7 +86,7 @@ struct Entry {
   std::int64_t row, column;
 };
 
-// That of a spot in a group whose first tile is `first`.
+// That of a spot in a group with the first tile `first`.
 __device__ __forceinline__ Entry entry_of(const Parameters& p, std::int64_t first, Spot spot) {
   const Tile tile(p, first + (spot >> 12));
   return {tile.matrix, tile.first_row + ((spot >> 6) & 63), tile.first_column + (spot & 63)};

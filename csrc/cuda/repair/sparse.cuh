@@ -69,7 +69,7 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const RepairJob& j
   }
 }
 
-// All warps: the sparse list of a group whose first tile is `first`, a warp each. Lists shorter than that there is a warp for
+// All warps: the sparse list of a group with the first tile `first`, a warp each. Lists shorter than that there is a warp for
 // every entry are cut along K: 2^n warps an entry, which then lie behind each other.
 template <class R>
 __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& p, std::int64_t first) {

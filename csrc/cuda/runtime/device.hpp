@@ -34,7 +34,7 @@ class DeviceGuard {
   bool has_changed_ = false;
 };
 
-// A number that the runtime knows of a device. Throws std::runtime_error where there is no such device.
+// A number of the runtime about a device. Throws std::runtime_error where there is no such device.
 OZFP4_CUDA_EXPORT int attribute_of(int device, cudaDeviceAttr attribute);
 
 // A stream's number. Unique in the process for all time, as the stream's address is not; -1 where the stream is being captured,

@@ -21,8 +21,8 @@ struct LineSlots {
   bool are_adjacent;
 };
 
-// A strip is what a block's 256 threads serve at a time, lines * slots: `slots` threads share a line and take turns along
-// K. A block serves several strips of operands of short lines, one after the other.
+// A strip is what a block's 256 threads process at a time, lines * slots: `slots` threads share a line and alternate along K. A
+// block processes several strips of operands of short lines, one after the other.
 struct ScaleOperand {
   const char* data;
   std::int64_t outer_stride, inner_stride;
@@ -52,7 +52,7 @@ struct NormReport {
   PrefixRule rule;
   ScaleTotals* totals;
   double* norm[2];            // written for the operands of the launch; else null, or read
-  LineExtremes* extremes[2];  // likewise, where lines have records; null: nobody asks, or nobody knows
+  LineExtremes* extremes[2];  // likewise, where lines have records; null: not wanted, or not known
   ScaleDecision* decision;    // null: nothing is chosen
   std::uint32_t blocks;       // that report
   std::uint32_t scaled;       // operands of the launch
@@ -84,7 +84,7 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, const Cap
   return norms;
 }
 
-// The rule for a line whose record is asked for.
+// The rule for a line with a record.
 struct LineRule {
   LineRecord* record[2];
   CapacityRule capacity;
@@ -101,8 +101,7 @@ struct ScaleArguments {
   LineRule lines;
 };
 
-// 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does: of any line, or of one of
-// at most kMostShortEntries.
+// 64-bit words of a thread's state of a line without records, and with them: of any line, or of one of at most kMostShortEntries.
 struct LineState;
 template <class Sum>
 struct RecordedStateOf;

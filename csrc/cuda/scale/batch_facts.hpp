@@ -80,8 +80,8 @@ OZFP4_HD void add_odd_batch(FactsOf<Sum>& facts, const T (&x)[N]) {
   }
 }
 
-// Precondition: any entries, `largest` the largest of their upper words. Most numbers, normal with a bit set among the
-// lowest 32 of the significand, take a search for one bit an entry; a batch with others, zeros among them, is taken one by one.
+// Precondition: any entries, `largest` the largest of their upper words. Most numbers, normal with a bit set among the lowest 32
+// of the significand, take a search for one bit an entry. A batch with others, zeros among them, is taken one by one.
 template <class Sum, class T, int N>
 OZFP4_HD void add_batch(FactsOf<Sum>& facts, const T (&x)[N], std::uint32_t largest) {
   using Format = FloatFormat<T>;

@@ -11,7 +11,7 @@ namespace ozfp4::cuda {
 
 inline constexpr unsigned kMaxClusterBlocks = 8;  // that every device with clusters has room for
 
-// Where block `block` of the cluster has what lies at this address of its own block's shared memory.
+// The place in block `block` of the cluster that has this address in the shared memory of the calling block.
 __device__ __forceinline__ std::uint32_t address_in_block(std::uint32_t own, std::uint32_t block) {
   std::uint32_t address = 0;
 #if OZFP4_IS_SM90_CODE
@@ -44,8 +44,8 @@ __device__ __forceinline__ void write_to_block(const void* at, std::uint32_t blo
 #endif
 }
 
-// Arrivals in a block from those of its cluster are counted by a barrier in its shared memory: unlike the barrier of the
-// cluster it waits for nothing else that is on its way to memory.
+// Arrivals in a block from those of its cluster are counted by a barrier in its shared memory. Unlike the barrier of the cluster
+// it waits for nothing else that is on its way to memory.
 class Inbox {
  public:
   // `barrier` lies at the same place in all blocks.

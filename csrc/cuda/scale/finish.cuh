@@ -1,5 +1,5 @@
-// From the states of lines to what scale leaves: of each its shift and record; from the sums and the extremes of all the number
-// of moduli, and whether every entry is certain.
+// From the states of lines to the results of scale. Each line has its shift and record; from the sums and the extremes of all
+// lines come the number of moduli, and whether every entry is certain.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +98,7 @@ struct BlockReport {
   }
 };
 
-// Called by one warp of a block whose report is complete. The last block to do so writes the norms of the launch's operands and
+// Called by one warp of a block with a complete report. The last block to do so writes the norms of the launch's operands and
 // what the lines of both decide.
 template <class State>
 __device__ __forceinline__ void pass_on_report(const NormReport& norms, const LineRule& lines, bool is_b,
@@ -139,8 +139,8 @@ __device__ __forceinline__ void pass_on_report(const NormReport& norms, const Li
   }
 }
 
-// Called by all threads of a block that is done with its lines of an operand, `line_sum` the largest LineSum::sum that the
-// thread knows of.
+// Called by all threads of a block that is done with its lines of an operand; `line_sum` is the largest LineSum::sum that the
+// thread has.
 template <class State>
 __device__ __forceinline__ void report_norms(const NormReport& norms, const LineRule& lines, bool is_b, float line_sum,
                                              BlockReport<State>& report) {

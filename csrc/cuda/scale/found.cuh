@@ -82,7 +82,7 @@ __device__ __forceinline__ Found over_lanes(Found own, int apart, int end = 32) 
   return own;
 }
 
-// A line as its block knows it.
+// A line with the facts that its block has.
 struct OwnLine {
   std::int32_t shift, capacity;
   std::uint32_t special;

@@ -1,5 +1,5 @@
-// The scale kernel. A block sums its chunk of a strip; the last block of a strip combines the chunks and writes the
-// strip's shifts and flags; the last block of all writes how many moduli the norms ask for.
+// The scale kernel. A block sums its chunk of a strip. The last block of a strip combines the chunks and writes the strip's
+// shifts and flags; the last block of all writes how many moduli the norms need.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace ozfp4::cuda {
 
 // True in every thread of the block that arrives last of `count` at the counter; then all that the others wrote is seen.
-// The barriers carry the block's writes to the one thread whose fences order them. The last one clears the counter.
+// The barriers carry the block's writes to the one thread with the fences that order them. The last one clears the counter.
 __device__ __forceinline__ bool arrives_last(std::uint32_t* counter, std::uint32_t count) {
   __shared__ bool last;
   __syncthreads();

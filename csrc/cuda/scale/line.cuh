@@ -69,7 +69,7 @@ inline constexpr bool kHasWarpCombine = true;
 template <>
 inline constexpr bool kHasWarpCombine<RecordedState> = false;
 
-// The state of a line whose slots are the lanes of a warp, in all of them: extremes and counts in one instruction each.
+// The state of a line that has the lanes of a warp as slots, in all of them: extremes and counts in one instruction each.
 __device__ __forceinline__ LineState combine_warp(LineState state) {
   constexpr unsigned all = 0xFFFFFFFFu;
   raise_exponent(state.sum, __reduce_max_sync(all, state.sum.exponent));

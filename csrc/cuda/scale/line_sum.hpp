@@ -1,5 +1,6 @@
-// The facts of a line that the scale stage keeps on a GPU: its largest exponent and an upper bound of its sum of squares,
-// relative to that exponent, in FP32 with every step rounded up. So  sum x^2 <= sum * 2^(2 exponent)  holds at all times.
+// The facts of a line that the scale stage keeps on a GPU. They are its largest exponent and an upper bound of its sum of
+// squares, relative to that exponent, in FP32 with every step rounded up. So  sum x^2 <= sum * 2^(2 exponent)  holds at all
+// times.
 #pragma once
 
 #include <cmath>
@@ -78,7 +79,7 @@ struct UpperWord {
 OZFP4_HD std::uint32_t upper_word(double x) { return static_cast<std::uint32_t>(float_bits(x) >> 32) & 0x7FFFFFFFu; }
 OZFP4_HD std::uint32_t upper_word(float x) { return float_bits(x) & 0x7FFFFFFFu; }
 
-// Whether add_words serves a batch with this largest word; else look at every entry (zeros, tiny or non-finite ones).
+// Whether add_words is right for a batch with this largest word; else look at every entry (zeros, tiny or non-finite ones).
 template <class T>
 OZFP4_HD bool is_plain(std::uint32_t largest) {
   return largest >= UpperWord<T>::smallest && largest < UpperWord<T>::infinity;
@@ -86,10 +87,10 @@ OZFP4_HD bool is_plain(std::uint32_t largest) {
 
 // Adds a batch of entries, given their words and the largest of them. Precondition: is_plain(largest).
 //
-// The word of a normal number is field * 2^f + (the upper f bits of the fraction); one more in the last place bounds the
-// magnitude from above (FP32 words are whole and need it not). Subtracting the line's field moves the exponent, so with
-// 23 - f zero bits appended and the bias of FP32 added the word is the FP32 number y >= |x| 2^-exponent. A subnormal
-// number or zero, g 2^-1022 with fraction g < 1, is taken for (1 + g) 2^-1023, which is no smaller.
+// The word of a normal number is field * 2^f + (the upper f bits of the fraction). One more in the last place bounds the
+// magnitude from above (FP32 words are whole and need it not). Subtracting the line's field moves the exponent, so with 23 - f
+// zero bits appended and the bias of FP32 added the word is the FP32 number y >= |x| 2^-exponent. A subnormal number or zero, g
+// 2^-1022 with fraction g < 1, is taken for (1 + g) 2^-1023, which is no smaller.
 template <class T, int N>
 OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint32_t largest) {
   using Word = UpperWord<T>;
@@ -105,8 +106,8 @@ OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint
   }
 }
 
-// The sum of a line as it would have to be for norm_squared_bound of another capacity, `reference`, to bound the line's integers,
-// which have `capacity` bits; infinite where it is too large for FP32. Precondition: capacity - reference in [-60, 60].
+// The sum of a line for norm_squared_bound of another capacity, `reference`: with it that bounds the line's integers, which have
+// `capacity` bits. It is infinite where it is too large for FP32. Precondition: capacity - reference in [-60, 60].
 OZFP4_HD float sum_at_capacity(float sum, int capacity, int reference) {
   return multiply_add_up(sum, power_of_two(2 * (capacity - reference)), 0.0f);
 }

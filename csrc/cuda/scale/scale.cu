@@ -43,8 +43,8 @@ ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
   out.vector_loads = out.slots.are_adjacent && has_aligned_lines(operand, bytes);
   const std::int64_t batch = 64 / bytes;
   if (out.slots.are_adjacent) {
-    // Eight loads of a line side by side make whole cache lines; beyond that, a batch of loads for every thread, up to a
-    // warp for each line; more threads only where they have enough to do.
+    // Eight loads of a line side by side make whole cache lines. Beyond that, a batch of loads for every thread, up to a warp for
+    // each line; more threads only where they have enough to do.
     const int width = out.vector_loads ? 16 / bytes : 1;
     const int side_by_side = std::max(log_up(ceil_div(operand.inner, width), 3), log_up(ceil_div(operand.inner, batch), 5));
     out.slots.log_count = static_cast<std::uint8_t>(std::max(side_by_side, log_up(operand.inner / per_thread, kLogThreads)));

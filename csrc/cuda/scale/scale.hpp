@@ -16,10 +16,10 @@ namespace ozfp4::cuda {
 
 // How a launch of scale makes a number of moduli of the norms.
 struct PrefixChoice {
-  PrefixRule rule;                    // all = 0: nobody asks for norms, and none are written
+  PrefixRule rule;                    // all = 0: no norms are wanted, and none are written
   ScaleDecision* decision = nullptr;  // on the device: written with the count that the rule chooses; null: not by this launch
   const double* earlier = nullptr;    // where the launch scales one operand and chooses: the norm of the other
-  const LineExtremes* earlier_extremes = nullptr;  // and its lines' extremes; null: nobody knows
+  const LineExtremes* earlier_extremes = nullptr;  // and its lines' extremes; null: not known
 };
 
 // The bits of the integers of a line: `bits`, or what line_capacity makes of them and the line.
@@ -44,9 +44,9 @@ inline constexpr std::int64_t kScaleCounterBytes = 65536;
 // is for.
 OZFP4_CUDA_EXPORT CodeVersion built_code();
 
-// nullptr where launch_scale takes the operands, else the reason: float64 or float32, int64 or uint64 where the rule says so;
-// bits in [2, 200]; outer, inner >= 1, inner the same; lines of all matrices of an operand together below 2^31; records for all
-// operands, or none where the accuracy is scaled, and then as many bits as line_capacity may ask for.
+// nullptr where launch_scale takes the operands, else the reason. It takes float64 or float32, int64 or uint64 with such a rule;
+// bits in [2, 200]. It needs outer, inner >= 1, inner the same, and lines of all matrices of an operand together below 2^31. It
+// takes records for all operands, or none where the accuracy is scaled, and then as many bits as line_capacity may need.
 const char* find_scale_error(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixRule& rule);
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
@@ -56,9 +56,9 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
-// Enqueues words[line][kPieceWords] of arith/accuracy/line_facts.hpp for the lines of one matrix, whose entries are pieces of
-// longer lines; scratch as for launch_scale. Neither synchronises nor allocates. Throws LaunchError. Precondition: float64 or
-// float32, outer and inner >= 1, no stack.
+// Enqueues words[line][kPieceWords] of arith/accuracy/line_facts.hpp for the lines of one matrix, which are pieces of longer
+// lines; scratch as for launch_scale. Neither synchronises nor allocates. Throws LaunchError. Precondition: float64 or float32,
+// outer and inner >= 1, no stack.
 OZFP4_CUDA_EXPORT void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream);
 
 // Enqueues the choice for two operands that were scaled before, each by itself; neither synchronises nor allocates. Throws

@@ -7,7 +7,7 @@
 
 namespace ozfp4::cuda {
 
-// Which of its block's lines a thread serves, and as which of the slots that share it.
+// Which of its block's lines a thread works on, and as which of the slots that share it.
 struct ScaleRole {
   std::uint32_t line, slot;
 };

@@ -1,7 +1,7 @@
 // The units that make the chains of a tile: every sum takes its products in the order of k. A stage is kStep entries of each line
-// in shared memory, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet
+// in shared memory, line by line. Entries of a line change places, so that neither neighbouring lines nor neighbours along K meet
 // on a bank. add_step(sum, ahead, stage, next) adds the products of a stage, and calls next() once when it has read all of it,
-// which gives the next stage; begin(ahead, stage) goes before the first one.
+// which gives the next stage. begin(ahead, stage) goes before the first one.
 #pragma once
 
 #include "cuda/multiply/ptx/warp.cuh"
@@ -67,14 +67,14 @@ struct Cores {
 };
 
 // By tensor cores: on an H100 and an H200 mma.m16n8k4.f64 in the order of k is the ascending chain, which other devices have not
-// been tried for. Lane 4 g + t has of a: rows g and g + 8, entry t; of b: column g, entry t; of c: columns 2 t and 2 t + 1 of row
-// g, then of row g + 8.
+// been tried for. Lane 4 g + t has for a: rows g and g + 8, entry t; for b: column g, entry t. For c it has columns 2 t and 2 t +
+// 1 of row g, then of row g + 8.
 struct TensorCores {
   using Value = double;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
   static constexpr bool kIsHere = true;
 #else
-  static constexpr bool kIsHere = false;  // has_tensor_chains: nobody launches it
+  static constexpr bool kIsHere = false;  // has_tensor_chains: it is never launched
 #endif
   static constexpr bool kIsOfAllGpus = false;
   static constexpr int kTileColumns = kColumns, kStages = 4;

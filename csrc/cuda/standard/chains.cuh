@@ -8,8 +8,8 @@
 
 namespace ozfp4::cuda::chaining {
 
-// A thread brings entries of an operand's Lines lines to a stage: neighbouring threads along the shorter stride, entries of one
-// line each, or of one place along K; pairs of doubles where they lie side by side.
+// A thread brings entries of an operand's Lines lines to a stage. Neighbouring threads follow the shorter stride, with entries of
+// one line each, or of one place along K; pairs of doubles where they are contiguous.
 template <class T, int Lines>
 struct Bringing {
   static constexpr int kLoads = Lines * kStep / kThreads, kNextLine = kThreads / kStep, kNextK = kThreads / Lines;
@@ -124,7 +124,7 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
   __syncthreads();
 }
 
-// All threads: those chains of a tile whose columns `mask` has in each word.
+// All threads: those chains of a tile with columns that `mask` has in each word.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void chain_columns(Shared& shared, const Parameters& p, const Tile& tile, int from, std::uint32_t mask,
                                               bool exchanges) {

@@ -202,7 +202,7 @@ struct ColumnFacts {
     }
   }
 
-  // The columns whose entries in a row are not kept for any L below kHopelessMagnitude: neither exact nor certified by depth.
+  // The columns with entries in a row that are not kept for any L below kHopelessMagnitude: neither exact nor certified by depth.
   __device__ __forceinline__ std::uint32_t hopeless(const LineRecord& row) const {
     const bool may_be_certified = certifies_depth(row.depth + depth, row.nonzeros + most_nonzeros - inner, 1);
     return row.nonzeros == 0 || may_be_certified ? 0 : row.rounded != 0 ? nonzero : rounded;
@@ -218,7 +218,7 @@ __device__ __noinline__ void place_kept(const ChainJob& job, const RepairMatrix&
       reinterpret_cast<const T*>(kept.data)[matrix_index * kept.matrix_stride + row * kept.pitch + column];
 }
 
-// Entries that a thread leaves on the list: all of them, and those whose chains are still to be made.
+// Entries that a thread leaves on the list: all of them, and those with chains that are still to be made.
 struct LeftEntries {
   std::uint32_t chains = 0, open = 0;
 };

@@ -64,7 +64,7 @@ void launch_unit(LaunchConfig config, const Parameters& p) {
   p.job.update.is_asked ? launch(chain_kernel<Unit, true>, config, p) : launch(chain_kernel<Unit, false>, config, p);
 }
 
-// Whether the code that runs is Hopper's own, whose tensor cores make chains, and was made for it from the beginning.
+// Whether the code that runs is Hopper's, with tensor cores that make chains, and was made for it from the beginning.
 bool has_tensor_chains() {
   const CodeVersion code = code_version(chain_kernel<TensorCores, false>);
   return code.ptx == 90 && code.binary == 90;

@@ -23,18 +23,18 @@ constexpr std::int64_t magnitude_room(std::int64_t matrices, std::int64_t lines,
   return matrices * (lines * magnitude_pitch(inner) + ceil_div(lines, kPieceLines) * ceil_div(inner, kPieceInner));
 }
 
-// The list may have entries that the lines certify; it has none of lines with NaN or infinity, and none whose C is not finite.
-// An entry that the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
+// The list may have entries that the lines certify; it has none of lines with NaN or infinity, and none with a C that is not
+// finite. An entry that the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
 struct ChainJob : RepairJob {
   KeptValues kept;
-  // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, and behind
-  // them for what is said of their pieces (magnitude_room), aligned to 256; null: every tile makes those of its own lines. Once
-  // all tiles are asked, a list of entries takes the place of the magnitudes.
+  // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch. Behind them
+  // is room for the facts of their pieces (magnitude_room), aligned to 256; null: every tile makes those of its lines. Once all
+  // tiles are asked, a list of entries takes the place of the magnitudes.
   char* magnitudes = nullptr;
   bool lists_only_chains = false;  // of chains alone, and all of them
-  // For a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where
-  // B has_parts the matrices of the second, take the two products of each pair along K in the other order. Precondition: K is
-  // even then.
+  // For a real form, made as the transpose of the complex product that was asked for. Imaginary parts take the two products of
+  // each pair along K in the other order. They are the odd columns, or where B has_parts the matrices of the second.
+  // Precondition: K is even then.
   bool exchanges_pairs = false;
 };
 

@@ -1,4 +1,4 @@
-// How a product of a matrix with few lines is cut: clusters of blocks take a tile of the many lines of the matrix, each block a
+// How a product of a matrix with few lines is cut. Clusters of blocks take a tile of the many lines of the matrix, each block a
 // slice of K, each thread entries of one line.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Long integers in balanced limbs of 27 bits, made from FP64 numbers by FP64 additions alone, for machines where those are cheap
-// and shifts of 64 bits are not; and the digits in which sums of products of limbs are kept.
+// and shifts of 64 bits are not. Also the digits in which sums of products of limbs are kept.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct Balanced {
 };
 
 // The limbs of round(x * scale), ties to even. Precondition: scale a power of two that is a normal number, |x| * scale <=
-// 2^kBalancedCapacity; of other x, non-finite ones among them, the limbs have no meaning, but are integers of 32 bits.
+// 2^kBalancedCapacity. The limbs of other x, non-finite ones among them, have no meaning, but are integers of 32 bits.
 //
-// 1.5 * 2^(52 + w) counts by 2^w: a sum with a number below 2^(51 + w) has the multiple of 2^w nearest to the number in the lower
-// word of its bits, as a count. The rest is a difference of bits that x has, hence an FP64 number; where the
-// multiple is 0 it is the product itself, which rounds only where it is subnormal and the integer 0. A multiple of 2^27 is even,
-// so that rounding the rest to even rounds the whole to even.
+// 1.5 * 2^(52 + w) counts by 2^w. Its sum with a number below 2^(51 + w) has the multiple of 2^w nearest to the number in the
+// lower word of its bits, as a count. The rest is a difference of bits that x has, hence an FP64 number. Where the multiple is 0
+// it is the product itself, which rounds only where it is subnormal and the integer 0. A multiple of 2^27 is even, so that
+// rounding the rest to even rounds the whole to even.
 template <int Limbs>
 OZFP4_HD Balanced<Limbs> balanced_limbs(double x, double scale) {
   static_assert(Limbs == 2 || Limbs == 3, "counts of 2^27 and of 2^54");
@@ -61,8 +61,8 @@ OZFP4_HD std::int64_t multiply_add(std::int32_t x, std::int32_t y, std::int64_t 
 #endif
 }
 
-// How many products may be summed: of three limbs the sum of the uppermost has products up to 2^56, the one below it two up to
-// 2^54, and the one below that three up to 2^54; of two, sums have two up to 2^52.
+// How many products may be summed. With three limbs the sum of the uppermost has products up to 2^56, the one below it two up to
+// 2^54, and the one below that three up to 2^54. With two, sums have two up to 2^52.
 template <int Limbs>
 inline constexpr int kBalancedProducts = Limbs == 2 ? 1 << 9 : 1 << 6;
 

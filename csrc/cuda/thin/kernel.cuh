@@ -1,6 +1,6 @@
-// The kernel: the many lines are read once. A thread loads its entries of a line, the threads of the line find what scale finds
-// in it, across the blocks of a cluster, and each multiplies its entries, still in registers, with those of the few lines. The
-// sums over a warp or a block are left as digits, which the next kernel adds up.
+// The kernel: the many lines are read once. A thread loads its entries of a line, and the threads of the line find the facts of
+// scale in it, across the blocks of a cluster. Each then multiplies its entries, still in registers, with those of the few lines.
+// The sums over a warp or a block are left as digits, which the next kernel adds up.
 #pragma once
 
 #include "cuda/dependent_launch.cuh"
@@ -14,7 +14,7 @@ namespace ozfp4::cuda::thin {
 
 static_assert(2 * kPairs <= kBalancedProducts<3> && 2 * kPairs <= kBalancedProducts<2>, "a thread's sums hold its products");
 
-// Two tiles, in turns: so one barrier a tile is enough.
+// Two tiles, alternately: so one barrier a tile is enough.
 struct Shared {
   Found of_warp[2][kMostRows * kWarps];
   Found of_block[2][kMostRows * kMostClusterBlocks];
@@ -145,7 +145,7 @@ __device__ __forceinline__ Found find_line(Shared& shared, const Arguments& p, c
   return AlongK ? over_warp<Certifies>(found) : over_lanes<Certifies>(found, role.rows);
 }
 
-// Where it is called, not once and for all: 32 numbers of twice the length would not fit the registers.
+// This is done at each call, not once and for all. 32 numbers of twice the length would not fit the registers.
 __device__ __forceinline__ double as_double(double x) { return x; }
 __device__ __forceinline__ double as_double(float x) {
   double y;

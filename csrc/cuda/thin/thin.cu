@@ -37,7 +37,7 @@ Places places_of(const ThinCut& cut, std::int64_t few_matrices) {
 
 const DeviceOperand& few_of(const ReconstructJob& job, const ThinCut& cut) { return cut.many_is_a ? job.b.view : job.a.view; }
 
-// Two lines at a time are what the registers hold; more are taken in turns.
+// The registers hold two lines at a time; more are taken one pair after the other.
 template <class T, bool Certifies, bool AlongK>
 auto kernel_for(std::int32_t few_padded) {
   return few_padded == 1 ? thin_kernel<T, Certifies, AlongK, 1> : thin_kernel<T, Certifies, AlongK, 2>;
@@ -72,7 +72,7 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
   config = in_clusters(cut, config);
   const std::int64_t clusters = std::min<std::int64_t>(p.tiles, resident_clusters(kernel, config));
   p.tiles_each = static_cast<std::int32_t>(ceil_div(p.tiles, clusters));
-  // Neighbours at the same time, which share lines of memory; of stacks, matrices one after the other, whose few lines are
+  // Neighbours at the same time, as they share lines of memory; for stacks, matrices one after the other, with few lines that are
   // loaded.
   p.first_stride = matrices == 1 ? 1 : p.tiles_each;
   p.tile_step = matrices == 1 ? static_cast<std::int32_t>(clusters) : 1;

@@ -15,9 +15,9 @@ namespace ozfp4::cuda {
 // Whether the current device has the kernels: clusters, FP64 additions at half the rate of others, and the shared memory.
 OZFP4_CUDA_EXPORT bool has_thin_kernels();
 
-// Whether there is a kernel for the product: float64 results of float64 operands or float32 of float32, capacities up to 82 bits,
-// at most 8 rows of A or columns of B, K up to what the shared memory of a cluster holds the few lines of, at most 65535
-// matrices.
+// Whether there is a kernel for the product. It has float64 results of float64 operands or float32 of float32, capacities up to
+// 82 bits, at most 8 rows of A or columns of B. K is up to what the shared memory of a cluster holds the few lines of, and there
+// are at most 65535 matrices.
 inline constexpr std::int32_t kMostThinLines = 8;
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity);
 

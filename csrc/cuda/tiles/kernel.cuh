@@ -1,4 +1,4 @@
-// The kernel: scale, encode, multiply and reconstruct of a tile of a product whose K is short, without anything in memory but the
+// The kernel: scale, encode, multiply and reconstruct of a tile of a product of short K, without anything in memory but the
 // operands and the result.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace ozfp4::cuda::tiles {
 
-inline constexpr int kPart = 64;  // entries along K whose limbs of B are in registers at a time
+inline constexpr int kPart = 64;  // entries along K with limbs of B that are in registers at a time
 
 // Where this lane reads its part of the fragments: of 16 rows and 32 bytes of A, and of eight columns and kPart bytes of B.
 template <class K>

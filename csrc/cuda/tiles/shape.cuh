@@ -38,8 +38,8 @@ struct Shape {
   static_assert(Chunks == 4 || Chunks % 8 == 0, "place_of_chunk");
 };
 
-// A kernel: its shape, and whether it certifies where that is asked. One that does cuts into one limb more, and serves all
-// products whose integers need it.
+// A kernel: its shape, and whether it certifies where that is asked. One that does cuts into one limb more, and is for all
+// products with integers that need it.
 template <bool Certifies_, class Shape_>
 struct Kind : Shape_ {
   static constexpr bool Certifies = Certifies_;
@@ -59,8 +59,7 @@ struct TileParameters {
   Certification certification;  // of the kernel that certifies; without a list where that is not asked
   std::int32_t tiles_x;
   bool runs_along_k[2];  // whether neighbours along K are closer than lines
-  // Whether entries 2 j and 2 j + 1 along K of an operand, and of a row of the result, lie in 16 bytes that start at a multiple
-  // of them.
+  // Whether entries 2 j and 2 j + 1 along K lie in 16 aligned bytes, in an operand and in a row of the result.
   bool has_pairs[2], stores_pairs;
 };
 

@@ -1,12 +1,12 @@
 // The integer round(x * 2^shift), ties to even, as two words by FP64 additions alone: where conversions to integers are slow.
 //
-// Let y = x f, f = 2^shift, C = 0x43380000, o = 0x80808080 and M = 3 * 2^83 + 2^32 c, c = o - C. t = fl(y + M) lies in
-// [2^84, 2^85), where FP64 numbers are multiples of 2^32: so t = M + 2^32 h, h an integer nearest to y 2^-32, and the lower word
-// of t's bits is h + o - C modulo 2^32. 2^32 h = t - M is exact, and so is r = y - 2^32 h, |r| <= 2^31, whose bits are among
-// those of y. u = fl(r + N), N = 3 * 2^51 + o, lies in [2^52, 2^53), where FP64 numbers are integers: r is rounded to one, once
-// and with ties to even, as N and 2^32 h are even. The lower word of u is that integer plus o modulo 2^32, its upper word C, plus
-// 1 where the sum is 2^32 or more. So the lower word of u, and that of t plus the upper one of u, are the words of round(y) +
-// 2^32 o + o: every byte is 128 more than a digit in [-128, 127] of round(y).
+// Let y = x f, f = 2^shift, C = 0x43380000, o = 0x80808080 and M = 3 * 2^83 + 2^32 c, c = o - C. t = fl(y + M) lies in [2^84,
+// 2^85), where FP64 numbers are multiples of 2^32. So t = M + 2^32 h, h an integer nearest to y 2^-32, and the lower word of t's
+// bits is h + o - C modulo 2^32. 2^32 h = t - M is exact, and so is r = y - 2^32 h, |r| <= 2^31, as its bits are among those of
+// y. u = fl(r + N), N = 3 * 2^51 + o, lies in [2^52, 2^53), where FP64 numbers are integers. r is rounded to one, once and with
+// ties to even, as N and 2^32 h are even. The lower word of u is that integer plus o modulo 2^32, its upper word C, plus 1 where
+// the sum is 2^32 or more. So the lower word of u, and that of t plus the upper one of u, are the words of round(y) + 2^32 o + o.
+// Every byte is 128 more than a digit in [-128, 127] of round(y).
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ using Small256 = Shape<16, 32, 256, 256>;
 static_assert(Small256::Inner == kMostTileInner && sizeof(TileShared<Kind<true, Small256>>) <= 99 * 1024,
               "a shape for the longest K that every device has room for");
 
-// A line's limbs serve 128 others where a tile is that wide; there is room for seven of them, without certificates. Tall tiles
-// are for certificates alone.
+// A line's limbs are used for 128 others where a tile is that wide; there is room for seven of them, without certificates. Tall
+// tiles are for certificates alone.
 template <class S>
 constexpr bool kIsWide = S::Columns > 64;
 template <class S>
@@ -83,8 +83,8 @@ std::size_t room_of_code() {
   return code.ptx < 90 ? kRoomOfSm80Code : SIZE_MAX;
 }
 
-// The time that kernels of a shape take on an H200, in microseconds, of 7 limbs and with certificates: one tile a
-// multiprocessor at most, as many as are there at a time, and each further round of them.
+// The time that kernels of a shape take on an H200, in microseconds, with 7 limbs and certificates. It is that of one tile a
+// multiprocessor at most, of as many as are there at a time, and of each further round of them.
 struct Times {
   double one, full, round;
   int at_a_time;  // tiles a multiprocessor

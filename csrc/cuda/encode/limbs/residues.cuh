@@ -3,9 +3,9 @@
 //
 // A warp's MMA multiplies 16 rows of 32 bytes with 8 columns. Lane 4 g + t holds the bytes 4 t ... 4 t + 3 of both halves of the
 // rows g and g + 8, and of the results the columns 2 t and 2 t + 1 of these rows. So the words of two of its integers make its
-// part of both rows, and the columns 2 t and 2 t + 1 are the weights of two moduli in the lanes that hold the bytes of t, and 0
-// in all others: then its results are those of its own integers, by both moduli. A quarter of the products counts, and they are
-// still cheaper than dp4a, which runs at half the rate of other instructions.
+// part of both rows. The columns 2 t and 2 t + 1 are the weights of two moduli in the lanes that hold the bytes of t, and 0 in
+// all others. Then its results are those of its integers, by both moduli. A quarter of the products counts, and they are still
+// cheaper than dp4a, which runs at half the rate of other instructions.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ __device__ __forceinline__ void fill_half(UnitPair<Words>& pair, int half, const
   }
 }
 
-// Writes the residues of a group to plane after plane. Lanes whose group is none write nothing, but take part in all else.
+// Writes the residues of a group to plane after plane. Lanes without a group write nothing, but take part in all else.
 template <int Entries>
 class ResidueWriter {
  public:
@@ -114,7 +114,7 @@ template <int IntegerWords, int Words, int Items>
 __device__ __forceinline__ void encode_residues(IntegerBytes<Words> (&bytes)[Items], ResidueWriter<Items> writer,
                                                 const UnitPair<Words>* pair, int units) {
   // The matrix unit reads the words of two integers from four registers in a row. Conversions to 64 bits leave both words in a
-  // row of two: those that are not moved for the offset are moved here, else the compiler moves them anew for every pair of
+  // row of two. Words that are not moved for the offset are moved here, else the compiler moves them anew for every pair of
   // units.
 #pragma unroll
   for (int i = 0; i < Items; ++i) {

@@ -9,8 +9,9 @@
 namespace ozfp4::cuda::hopper {
 namespace {
 
-// Clocks, fitted to whole products on an H200, 15 moduli: M = N = 1024 to 6144 with K = 64 to 2048, outputs of 64 x 64 to 512 x
-// 512 with K = 2048 to 65536 cut into up to 32 parts, 84 shapes. The choice is within 5 % of the best tile and cut of each.
+// Clocks, fitted to whole products on an H200 with 15 moduli, 84 shapes. They are M = N = 1024 to 6144 with K = 64 to 2048, and
+// outputs of 64 x 64 to 512 x 512 with K = 2048 to 65536 in up to 32 parts. The choice is within 5 % of the best tile and cut of
+// each.
 constexpr double kMacsPerClock = 4096;  // of one multiprocessor, bytes
 // Narrow tiles move more bytes per product, which costs energy, so clock frequency: (m + n) / (m n) beyond that of
 // 128 x 256, times this, is the loss of rate.
@@ -20,8 +21,8 @@ constexpr double kEmptyRowClocks = 2.5;  // beyond the last row: zeros
 // A block of K cannot come sooner after it is asked for, and as many are asked for at a time as the ring holds.
 constexpr double kLatency = 1485;
 constexpr double kStepClocks = 680;  // between K loops
-// Tiles of 256 x 192 take more of them, as their ring has three stages, and less where they hold all of a K loop: the next one's
-// operands are there when a tile is folded.
+// Tiles of 256 x 192 take more of them, as their ring has three stages, and less where they hold all of a K loop. There the next
+// one's operands are there when a tile is folded.
 constexpr double kShortRingClocks = 760, kWholeRingClocks = -1340;
 // Two warpgroups that multiply one after the other, see AllSteps: what they save for each step, where the ring holds more than
 // its K loop.
@@ -61,8 +62,8 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
   const double rest = work.steps * (kStepClocks + wide) + work.folds * fold;
   const std::int64_t tiles_each = ceil_div(work.tiles, gpu.multiprocessors);
   const auto rounds = static_cast<double>(tiles_each);
-  // In turns, the tensor cores are busy with one tile while the other one is folded; so they are where blocks share a
-  // multiprocessor.
+  // With alternating tiles, the tensor cores are busy with one tile while the other one is folded; so they are where blocks share
+  // a multiprocessor.
   const double compute = turns ? rounds * std::max(kTurnCost * alone + work.steps * kTurnClocks, (alone + rest) / 2) + rest
                                : std::max(rounds * stream, static_cast<double>(ceil_div(tiles_each, resident)) * (alone + rest));
 

@@ -1,7 +1,7 @@
 // The accumulators of a warpgroup behind a K loop, as walk/act.cuh wants them.
 //
-// Bytes go through shared memory: a thread holds pairs of neighbouring bytes, TMA wants boxes of 64 rows x 128 (64)
-// bytes, swizzled so that the eight rows that a warp writes at once fall into different banks.
+// Bytes go through shared memory: a thread holds pairs of neighbouring bytes, TMA wants boxes of 64 rows x 128 (64) bytes. They
+// are swizzled so that the eight rows that a warp writes at once fall into different banks.
 #pragma once
 
 #include <cstdint>

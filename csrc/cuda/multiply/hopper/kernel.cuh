@@ -1,7 +1,7 @@
-// The Hopper multiply kernel: persistent, warp-specialised. One producer thread keeps a ring of stages filled by TMA;
-// each consumer warpgroup multiplies 64 rows of the tile by the whole tile of B from the same stages, or takes whole tiles
-// in turns with the other one. A stage is free when all its readers have multiplied it. While a warpgroup folds and stores,
-// the ring fills up for the next K loop.
+// The Hopper multiply kernel: persistent, warp-specialised. One producer thread keeps a ring of stages filled by TMA. Each
+// consumer warpgroup multiplies 64 rows of the tile by the whole tile of B from the same stages, or takes whole tiles alternately
+// with the other one. A stage is free when all its readers have multiplied it. While a warpgroup folds and stores, the ring fills
+// up for the next K loop.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ struct Consumer {
         issue(has_value);
         std::uint32_t previous = ring.stage;
         ring.advance();
-        // The next tile is looked up while the tensor cores are busy: it takes a chain of reads from constant memory, over a
-        // thousand clocks where the caches do not hold them. In turns, while they are busy for the other warpgroup.
+        // The next tile is looked up while the tensor cores are busy. That takes a chain of reads from constant memory, over a
+        // thousand clocks where the caches do not hold them. With alternating tiles, while they are busy for the other warpgroup.
         if (!C::kTurns) {
           next.advance(p, tiles);
           next_step = read_step(p, next.step());

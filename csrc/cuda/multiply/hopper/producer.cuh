@@ -10,7 +10,7 @@
 
 namespace ozfp4::cuda::hopper {
 
-// A slot of a launch whose blocks are kept together. Launches take slots in turn; one that shares its slot with another only
+// A slot of a launch with blocks that are kept together. Launches take slots in turn; one that shares its slot with another only
 // loses the benefit.
 struct WaveSlot {
   std::uint32_t reports, left;
@@ -19,11 +19,11 @@ static __device__ WaveSlot wave_slots[kWaveSlots];
 
 // Keeps the blocks of a grid together.
 //
-// Blocks run for milliseconds without a reason to wait for each other and drift apart; then what one of them has read has
-// left L2 before the next one asks for it. At N = 16384 (15 moduli, H200) that raises the traffic of device memory from 86
-// to 142 GB and costs 4-5 % of the time. So each producer reports shortly before the end of a tile, and does not begin the
-// loads of the next one before all have reported. Nothing but time depends on it: a block that waits in vain for some 20 us,
-// because not all of them are resident, never waits again.
+// Blocks run for milliseconds without a reason to wait for each other and drift apart. Then the data that one of them has read
+// have left L2 before the next one loads them. At N = 16384 (15 moduli, H200) that raises the traffic of device memory from 86 to
+// 142 GB and costs 4-5 % of the time. So each producer reports shortly before the end of a tile, and does not begin the loads of
+// the next one before all have reported. Nothing but time depends on it: a block that waits in vain for some 20 us, because not
+// all of them are resident, never waits again.
 class WaveGate {
  public:
   static constexpr int kLead = 4;  // in K blocks: the report is under way while these are loaded
@@ -64,7 +64,7 @@ class Producer {
       : p_(p), shared_(shared), gate_(p.wave_slot, tiles.stride) {}
 
   __device__ __forceinline__ void run(const TileLoop& tiles) {
-    constexpr std::uint32_t together = C::kTurns ? 2 : 1;  // tiles whose steps alternate, see hopper/turns.cuh
+    constexpr std::uint32_t together = C::kTurns ? 2 : 1;  // tiles with steps that alternate, see hopper/turns.cuh
     for (std::uint32_t index = tiles.first; index < tiles.count; index += together * tiles.stride) {
       if (index != tiles.first) gate_.wait();
       Steps steps[together];

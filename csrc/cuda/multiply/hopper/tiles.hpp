@@ -1,4 +1,4 @@
-// The tiles of the Hopper kernel, as the host and the kernel know them.
+// The tiles of the Hopper kernel, for the host and the kernel.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ constexpr int box_columns(int tile_n) { return tile_n % 128 == 0 ? 128 : 64; }
 
 constexpr int stage_bytes(int m, int n) { return (m + n) * kBlockK; }
 
-// Two warpgroups share a tile, half of its rows each, or take tiles in turns: then one folds and stores while the other
+// Two warpgroups share a tile, half of its rows each, or take tiles alternately. Then one folds and stores while the other
 // multiplies, at the price of tiles half as large. See hopper/turns.cuh.
 constexpr bool takes_turns(int m, int n) { return m == 128 && n == 128; }
 
@@ -28,13 +28,13 @@ constexpr bool alternates(int m, int n) { return m == 128 && n == 256; }
 // three.
 constexpr int resident_blocks(int m, int n) { return m > 64 ? 1 : n == 64 ? 3 : n == 128 ? 2 : 1; }
 
-// As many stages as fit beside the staging area for the output (m * n bytes a tile), at most 8.
+// As many stages as fit next to the staging area for the output (m * n bytes a tile), at most 8.
 constexpr int stage_count(int m, int n) {
   const int fits = (kSharedLimit / resident_blocks(m, n) - 2048 - m * n * (takes_turns(m, n) ? 2 : 1)) / stage_bytes(m, n);
   return fits < 8 ? fits : 8;
 }
 
-// Launches whose blocks are kept together at the same time, see WaveGate.
+// Launches with blocks that are kept together at the same time, see WaveGate.
 inline constexpr int kWaveSlots = 64;
 
 constexpr KernelTile make_tile(TileShape shape) {

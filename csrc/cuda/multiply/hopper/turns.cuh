@@ -1,11 +1,11 @@
-// Two warpgroups that take tiles in turns: while one of them folds and stores, the other one has the tensor cores.
+// Two warpgroups that take tiles alternately: while one of them folds and stores, the other one has the tensor cores.
 //
 // The tiles index and index + stride of a block form a pair, the last tile may be alone. Their steps go through the ring of
-// stages in the order of both: first step of the first tile, first of the second, second of the first, ... A warpgroup
-// computes the steps of its own tile and leaves the stages of the others alone. It begins a step when the one before has been
-// issued, not earlier: then all earlier stages have been full, and the parity of one turn of the ring is not taken for that of
-// two turns later. Between two hand-overs to a warpgroup it hands over itself, after it has waited for the first one: so a named
-// barrier never counts two of them. tests/cuda/multiply/hopper/turns_check.cu plays it through.
+// stages in the order of both: first step of the first tile, first of the second, second of the first, ... A warpgroup computes
+// the steps of its tile and leaves the stages of the others alone. It begins a step when the one before has been issued, not
+// earlier. Then all earlier stages have been full, and the parity of one turn of the ring is not taken for that of two turns
+// later. Between two hand-overs to a warpgroup it hands over itself, after it has waited for the first one: so a named barrier
+// never counts two of them. tests/cuda/multiply/hopper/turns_check.cu plays it through.
 #pragma once
 
 #include <cstdint>

@@ -83,9 +83,8 @@ __device__ __forceinline__ Limbs decode(std::uint32_t codes) {
   return limbs;
 }
 
-// Fp4Atom on any GPU: the codes of a half-word have the same place along K in A and in B, so two products of bytes, one of
-// the low half-words and one of the high ones, sum over the 64 codes. Accumulates in FP32 as Fp4Atom does. Exact while
-// |d| <= 2^24.
+// Fp4Atom on any GPU: the codes of a half-word have the same place along K in A and in B. So two products of bytes, one of the
+// low half-words and one of the high ones, sum over the 64 codes. Accumulates in FP32 as Fp4Atom does. Exact while |d| <= 2^24.
 struct StandInAtom {
   static constexpr bool kSigned = true, kFloat = true;
   static constexpr int kEntriesPerByte = 2;

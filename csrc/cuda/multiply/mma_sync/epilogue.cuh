@@ -87,7 +87,7 @@ struct Epilogue {
     }
   }
 
-  // To what is nonnegative. In place, as a pass of its own: else the shifted values come to lie beside the unshifted ones.
+  // To what is nonnegative. In place, as a separate pass: else the compiler keeps the shifted values next to the unshifted ones.
   __device__ __forceinline__ void shift(const Fold& f) const {
     change(f, [&](std::int32_t x) { return static_cast<std::int32_t>(shifted<kSigned>(x, f.offset)); });
   }

@@ -1,8 +1,8 @@
 // The other exchangeable part of the mma.sync kernels: how a stage of the ring is filled.
 //
-// A loader has kWarps warps of its own, or none: then the multiplier warps load, each a part of every stage. The full
-// barrier of a stage counts the arrivals of all who load it and completes when the tiles have arrived. Rows beyond the
-// operand and bytes beyond K arrive as zeros.
+// A loader has kWarps separate warps, or none: then the multiplier warps load, each a part of every stage. The full barrier of a
+// stage counts the arrivals of all who load it and completes when the tiles have arrived. Rows beyond the operand and bytes
+// beyond K arrive as zeros.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ inline constexpr WarpShape kShapes[] = {
 // variant keeps to it on every GPU.
 inline constexpr int kSharedOfMultiprocessor = 102400, kSharedOfBlock = 1024;
 
-// The numbers of the shapes of kernels that load by cp.async, and by TMA: by the model of mma_sync/cost.cpp tiles of 256 columns
+// The numbers of the shapes of kernels that load by cp.async, and by TMA. By the model of mma_sync/cost.cpp tiles of 256 columns
 // are the fastest on sm_80 alone, which has no TMA.
 using CopyShapes = std::integer_sequence<int, 0, 1, 2, 3, 4, 5>;
 using BulkShapes = std::integer_sequence<int, 1, 2, 4, 5>;

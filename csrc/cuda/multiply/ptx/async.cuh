@@ -1,9 +1,9 @@
-// Asynchronous hardware that the families use: mbarriers in shared memory (sm_80 and later), bulk tensor copies (TMA: tiles of
-// the operands into shared memory, finished boxes of bytes out of it), named barriers among warps, and registers that warpgroups
-// give each other. Addresses are 32-bit shared-memory addresses.
+// Asynchronous hardware that the families use. Mbarriers in shared memory (sm_80 and later), named barriers among warps, and
+// registers that warpgroups give each other. Bulk tensor copies (TMA): tiles of the operands into shared memory, finished boxes
+// of bytes out of it. Addresses are 32-bit shared-memory addresses.
 //
-// Loads carry no cache hint on purpose: with a policy from createpolicy, L2 no longer merges the requests of neighbouring
-// multiprocessors for the same lines, and its traffic doubles (measured on an H200: 456 instead of 238 million sectors).
+// Loads carry no cache hint on purpose. With a policy from createpolicy, L2 no longer merges the requests of neighbouring
+// multiprocessors for the same lines. Its traffic then doubles (measured on an H200: 456 instead of 238 million sectors).
 #pragma once
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// Instructions of threads and warps that all GPUs from sm_80 on have: copies that a thread begins and does not wait for,
+// Instructions of threads and warps that all GPUs from sm_80 on have. They are copies that a thread begins and does not wait for,
 // fragments from shared memory, and matrix multiplies on bytes.
 #pragma once
 
@@ -75,7 +75,7 @@ __device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint3
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-// The last one, whose sums stay at 2^31 - 1 where they would be larger.
+// The last one, with sums that stay at 2^31 - 1 where they would be larger.
 __device__ __forceinline__ void add_bytes_up_to_most(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
                                                      std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

@@ -1,5 +1,5 @@
-// Warpgroup matrix multiply (wgmma) on bytes: 64 x N += 64 x 32 times 32 x N, both operands in shared memory,
-// K-contiguous rows of 128 bytes in the 128-byte swizzle, INT32 accumulators in registers, wrapping on overflow.
+// Warpgroup matrix multiply (wgmma) on bytes: 64 x N += 64 x 32 times 32 x N. Both operands are in shared memory, K-contiguous
+// rows of 128 bytes in the 128-byte swizzle; INT32 accumulators are in registers, and wrap on overflow.
 //
 // Accumulator layout, thread t of the warpgroup, lane l = t % 32, warp w = t / 32: acc[4 j + 2 h + e] is row
 // 16 w + 8 h + l / 4, column 8 j + 2 (l % 4) + e.
@@ -9,8 +9,8 @@
 
 namespace ozfp4::cuda::ptx {
 
-// Descriptor of a tile in shared memory whose rows are 128 bytes, base 1024-byte aligned: 8 rows every 1024 bytes.
-// Adding bytes / 16 moves it: 2 for the next 32 bytes along K, 512 for 64 rows.
+// Descriptor of a tile in shared memory with rows of 128 bytes, base 1024-byte aligned: 8 rows every 1024 bytes. Adding bytes /
+// 16 moves it: 2 for the next 32 bytes along K, 512 for 64 rows.
 __device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t address) {
   constexpr std::uint64_t swizzle_128 = std::uint64_t(1) << 62, eight_rows = std::uint64_t(1024 >> 4) << 32;
   return swizzle_128 | eight_rows | (std::uint64_t(1) << 16) | ((address & 0x3FFFF) >> 4);
@@ -36,7 +36,7 @@ __device__ __forceinline__ void pin(std::int32_t (&acc)[kSlabs][kCount]) {
 // acc = (accumulate ? acc : 0) + A * B, asynchronous. N is twice the number of accumulators.
 template <bool kSigned>
 struct Multiply;
-// The operand lists of the three widths, spelt once: %0 to %31, %63, %127, and the accumulators that they stand for.
+// The operand lists of the three widths, spelt once: %0 to %31, %63, %127, and the accumulators of these.
 #define OZFP4_NAMES_32                                                     \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"

@@ -1,5 +1,5 @@
-// The action of a step on the accumulators behind its K loop, for the kernels that fold in registers. A family's `Pass` says
-// which accumulators a thread holds, and how bytes leave the chip:
+// The action of a step on the accumulators behind its K loop, for the kernels that fold in registers. A family's `Pass` defines
+// the accumulators of a thread, and how bytes leave the chip:
 //
 //   kSigned, kStoredSigned    whether accumulators may be negative; whether what store_bytes and a carry take may be
 //   begin(), shift(f)         before everything; before bytes are stored
@@ -44,7 +44,7 @@ __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, std::uint32_t
   return kSigned ? static_cast<std::uint32_t>(acc) + offset : static_cast<std::uint32_t>(acc);
 }
 
-// A word whose low byte is acc mod m. Precondition: as for shifted.
+// A word with acc mod m as its low byte. Precondition: as for shifted.
 template <bool kSigned>
 __device__ __forceinline__ std::uint32_t residue_word(std::int32_t acc, const Fold& f) {
   return fold_to_byte(shifted<kSigned>(acc, f.offset), f.bytes, f.negated);

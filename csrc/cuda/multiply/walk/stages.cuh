@@ -42,9 +42,9 @@ __device__ __forceinline__ void load_stage(const MultiplyParams& p, const Shared
   ptx::load_tile(&p.b_map, shared.b(stage), full, {k, from.row_b, from.matrix.b, from.plane_b});
 }
 
-// Offset of byte 16 * chunk of a row in a tile whose rows of kRowBytes bytes, 128 or 64, are swizzled as TMA does it: 16-byte
-// chunks are exchanged within rows, so that eight rows that are read or written at once fall into different banks. The pattern
-// repeats after 8 rows (of 1024, of 512 bytes).
+// Offset of byte 16 * chunk of a row in a tile with rows of kRowBytes bytes, 128 or 64, swizzled as by TMA. 16-byte chunks are
+// exchanged within rows, so that eight rows that are read or written at once fall into different banks. The pattern repeats after
+// 8 rows (of 1024, of 512 bytes).
 template <int kRowBytes>
 OZFP4_HD std::uint32_t swizzled_chunk(std::uint32_t row, std::uint32_t chunk) {
   const std::uint32_t key = kRowBytes == 128 ? row & 7 : (row >> 1) & 3;

@@ -2,8 +2,8 @@
 //
 // Blocks that run together should share operands in L2. A matrix of tiles is cut into bands `band` tiles wide along M;
 // within a band the width runs fastest. So a wave of w blocks touches about `band` tile rows of A and w / band of B,
-// instead of one and w. Neighbouring blocks share the tile of B, the larger one: they mostly run on neighbouring
-// multiprocessors, whose requests for the same lines are merged on the way to L2.
+// instead of one and w. Neighbouring blocks share the tile of B, the larger one. They mostly run on neighbouring multiprocessors,
+// and requests of these for the same lines are merged on the way to L2.
 #pragma once
 
 #include <cstdint>

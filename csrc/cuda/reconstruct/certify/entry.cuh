@@ -1,4 +1,4 @@
-// Whether one entry is certified, decided in integers, and what is asked beside it: what the two forms of reconstruct share.
+// Whether one entry is certified, decided in integers, and the further questions of both forms of reconstruct.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ __device__ __forceinline__ bool keeps_entry(const LineRecord& a, const LineRecor
   return certifies_magnitude(a, b, magnitude) || certifies_lines(a, b, inner);
 }
 
-// Certifies the integer of a row and a column, whose value is integer * 2^exponent. Precondition: the records of lines of `inner`
-// entries, none of them special, whose E the integers of Words + 1 words hold.
+// Certifies the integer of a row and a column, with the value integer * 2^exponent. Precondition: the records of lines of `inner`
+// entries, none of them special, with an E that integers of Words + 1 words hold.
 template <class T, int Words>
 __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& asked, const WideInt<Words>& integer,
                                                            std::int32_t exponent, const LineRecord& a, const LineRecord& b,
@@ -98,7 +98,7 @@ __device__ __forceinline__ CertifiedEntry<T> certify_update(const Certification&
   const Addend addend = addend_of(factors, c);
   const bool is_correct = asked.accuracy == Accuracy::correct;
   entry.is_certified = asked.accuracy == Accuracy::scaled || is_correct || keeps_entry(a, b, magnitude, inner);
-  // The integer alone; or both ends of what it stands for, which shall give the same.
+  // The integer alone; or both ends of its interval, which shall give the same.
   const int ends = is_correct ? 2 : 1;
 #pragma unroll 1
   for (int i = 0; i < ends; ++i) {

@@ -1,5 +1,5 @@
-// The certificates in the kernel of the short form: its work before the first row, in a row whose entries are
-// all certain, and in a row that has to be looked at entry by entry.
+// The certificates in the kernel of the short form. It is its work before the first row, in a row of certain entries alone, and
+// in a row that has to be looked at entry by entry.
 #pragma once
 
 #include <cstdint>

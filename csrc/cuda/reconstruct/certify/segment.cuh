@@ -80,14 +80,15 @@ struct RowTest {
   OZFP4_HD bool tests() const { return number != kNoTest && number != kLists; }
 };
 
-// Whether an entry x * 2^scale, normalised as for round_leading, has to be looked at more closely; `first_scale` is the scale
+// Whether an entry x * 2^scale, normalised as for round_leading, has to be looked at more closely. `first_scale` is the scale
 // that x had before, 2^first_scale the weight of the last bit of 2^k V, and the test's number that of correct_test plus k.
 //
-// In a window of 62 or 63 bits and a sign (round_leading) the lowest bits, 9 or 10 for FP64, are rounded away; with the 32 bits
+// In a window of 62 or 63 bits and a sign (round_leading) the lowest bits, 9 or 10 for FP64, are rounded away. With the 32 bits
 // below the window they are a fraction of the last place, cut off by less than one of its units. V - E and V + E round to the
-// same bits where the fraction is further from one half than E and that unit, and E is less than a quarter of the last place,
-// so that no tie of the smaller places below a power of two is reached either. In two's complement the distance from one half is
-// the same for both signs. A number of few bits, 0 among them, has a fraction of tiny units: any error is too large for it.
+// same bits under two conditions. The fraction is further from one half than E and that unit. And E is less than a quarter of the
+// last place, so that no tie of the smaller places below a power of two is reached. In two's complement the distance from one
+// half is the same for both signs. A number of few bits, 0 among them, has a fraction of tiny units: any error is too large for
+// it.
 template <class T, int Words>
 OZFP4_HD bool is_doubtful(const WideInt<Words>& x, std::int32_t scale, std::int32_t first_scale, const RowTest& test) {
   if (!test.tests()) return false;
