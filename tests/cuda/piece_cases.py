@@ -1,4 +1,4 @@
-"""Products of pieces of K, one by one with shared scales, their residues summed, beside the whole product: for tests of any
+"""Products of pieces of K, one by one with shared scales and summed residues, against the whole product: for tests of any
 device."""
 
 from __future__ import annotations

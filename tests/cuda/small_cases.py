@@ -2,12 +2,12 @@
 
     python tests/cuda/small_cases.py [--kernels] [--only KERNEL] [--every-modulus]
 
---kernels: also by every multiply kernel that runs on the GPU but serves nothing there. Not for racecheck, which takes the
+--kernels: also by every multiply kernel that runs on the GPU but is not used there by default. Not for racecheck, which takes the
 arrival of one lane for a warp on a barrier for a race; tests/cuda/multiply/gemm_check.cpp built with OZFP4_RACECHECK is.
 --only: all products by the kernel of this name.
 --every-modulus: entries of which the products need every modulus, because reconstruct reads ahead in planes of moduli that
 nothing may have written, and gives them weight 0.
-initcheck needs both: it does not see what TMA stores, as the serving kernel on Hopper does.
+initcheck needs both: it does not see stores by TMA, which the default kernel on Hopper makes.
 """
 
 import argparse

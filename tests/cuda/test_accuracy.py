@@ -1,4 +1,4 @@
-"""What a product on a GPU promises, against the CPU path, bit for bit: results, bounds, enclosures, what reports say of them."""
+"""Results, bounds, enclosures and reports of products on a GPU, against the CPU path, bit for bit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_counts(a, b, context="", x=None, y=None):
 
 
 def of_spans(rng, lines, k, spans):
-    """Lines whose entries have so many bits from the first bit of the largest to the last one of the smallest."""
+    """Lines with so many bits from the first bit of the largest entry to the last bit of the smallest one."""
     x = rng.integers(2**52, 2**53, (lines, k)) * rng.choice([-1.0, 1.0], (lines, k))
     depths = rng.integers(0, 1 << 30, (lines, k)) % (np.asarray(spans)[:, None] - 52)
     depths[:, 0], depths[:, 1] = 0, np.asarray(spans) - 53
@@ -72,7 +72,7 @@ def test_long_lines_are_exact(k):
         assert_same_bits(c.cpu().numpy(), chosen.matmul(a, b.T, accuracy="correct"), str((spans_a, spans_b)))
         assert repaired(report) == 0
         assert report.moduli_used >= 17
-    short = rng.standard_normal((k, 40)).astype(np.float32)  # whose planes are those of the plan
+    short = rng.standard_normal((k, 40)).astype(np.float32)  # its planes are those of the plan
     expected = chosen.matmul(a, short[: a.shape[1]], accuracy="correct")
     c = chosen.matmul(on_device(a), on_device(short[: a.shape[1]]), accuracy="correct")
     assert_same_bits(c.cpu().numpy(), expected, "float32 and float64")
@@ -85,7 +85,7 @@ def test_long_lines_are_exact(k):
 @pytest.mark.parametrize("permuted", [False, True], ids=["in order", "permuted"])
 @pytest.mark.parametrize("kind", list(STRUCTURED))
 def test_structured(kind, permuted):
-    """Entries whose lines are nonzero at no common index are exact zeros: "correct" does not count them as repaired."""
+    """Entries of lines without a common nonzero index are exact zeros: "correct" does not count them as repaired."""
     for case, shape in enumerate([(3, 5, 4), (70, 33, 131), (200, 300, 190), (5, 2100, 70)]):
         a, b = structured_operands(kind, *shape, seed=case, permuted=permuted)
         check(a, b, (kind, shape))
@@ -183,7 +183,7 @@ def nearly_certain(kind, seed=18):
     rng = np.random.default_rng(seed)
     m, k, n = 70, 1500, 133
     a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
-    # Of a deep line and the first lines of the other operand the products cancel.
+    # The products of a deep line with the first lines of the other operand cancel.
     deep = rng.standard_normal(k // 2) * 2.0 ** -rng.integers(0, 300, k // 2)
     deep = np.concatenate([deep, -deep])
     a[:20, k // 2 :], b[k // 2 :, :20] = a[:20, : k // 2], b[: k // 2, :20]
@@ -287,7 +287,7 @@ def test_exact_sums_are_counted():
 
 
 def test_enclose_of_stacks():
-    """Matrices of a stack whose lines have scales of their own, and broadcast ones."""
+    """Stacks with other scales in each matrix, and broadcast ones."""
     a, b = (np.stack([operands("phi32", 9, 40, 11, seed=s)[i] * 2.0**-s for s in range(5)]) for i in (0, 1))
     for x, y in ((a, b), (a[:, None], b[:2]), (a[0], b)):
         for found, expected in zip(

@@ -1,4 +1,4 @@
-"""What the code of this build holds that runs on the GPU at hand decides how products are launched, whatever the GPU could do."""
+"""The code of this build for this GPU decides how products are launched, not the abilities of the GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CAPABILITY = torch.cuda.get_device_capability(DEVICE)
 
 
 def layout_of(m, k, n, **options):
-    """How a product was laid out, whose result is the CPU's."""
+    """How a product was laid out, after a comparison of its result with the CPU's."""
     a = torch.randn(m, k, dtype=torch.float64, device=DEVICE)
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE)
     c = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)

@@ -89,7 +89,7 @@ def test_gradients_of_what_is_caught_by_name_are_ours_after_the_scope(told):
     assert_same_bits(w.grad.cpu(), ozfp4.matmul(x.detach().mT, start).cpu())
 
 
-# ---- Places whose last product had many chains
+# ---- Places where the last product had many chains
 
 
 @pytest.fixture

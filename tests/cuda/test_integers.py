@@ -75,7 +75,7 @@ def test_plans() -> None:
      ("int64", "complex128")],
 )  # fmt: skip
 def test_repeated_products_of_other_data(dtypes: tuple[str, str]) -> None:
-    """What was launched once is launched again without checks: integers of 64 bits as they are, others converted anew."""
+    """Repeated products are launched without checks: integers of 64 bits without a conversion, others converted anew."""
     rng = np.random.default_rng(11)
     for _ in range(4):
         a, b = (

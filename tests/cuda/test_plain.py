@@ -124,7 +124,7 @@ def test_updates(dtype, short):
 
 
 def test_an_addend_times_zero():
-    """Nobody reads it, and it counts all the same, the first time and later."""
+    """C is not read, but its dtype and shape count, the first time and later."""
     a, b = draw(32, 32, dtype=torch.float32), draw(32, 32, dtype=torch.float32)
     for _ in range(2):
         assert ozfp4.gemm(1.0, a, b, 0.0, draw(32, 32)).dtype == torch.float64
@@ -170,7 +170,7 @@ def test_streams_and_graphs():
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
         chosen.matmul(*pairs[1], out=out)
-    for _ in range(20):  # beside products on another stream
+    for _ in range(20):  # at the same time as products on another stream
         graph.replay()
         with torch.cuda.stream(streams[0]):
             other = chosen.matmul(*pairs[2])

@@ -153,7 +153,7 @@ def test_another_stream_and_a_graph(dtype):
 
 
 def test_many_products_one_after_the_other():
-    """What is kept stays as it is, whatever the data of the other operand ask for."""
+    """A prepared operand is not changed by products with any other operand."""
     rng = np.random.default_rng(7)
     b = rng.standard_normal((257, 190))
     y = chosen.prepare(on_device(b), "right")
@@ -163,7 +163,7 @@ def test_many_products_one_after_the_other():
 
 
 def test_repeated_products_take_what_they_are_given():
-    """Real and complex ones, prepared and not, on both sides; and none whose tensor was modified."""
+    """Real and complex operands, prepared and not, on both sides; prepared ones are refused after a change of their tensor."""
     a, b, c = (draw(120, 120, dtype=torch.complex128).cpu().numpy() for _ in range(3))
     x, tensor = chosen.prepare(on_device(a), "left", backend="int8"), on_device(b)
     y, z = (chosen.prepare(t, "right", backend="int8") for t in (tensor, on_device(c)))

@@ -30,7 +30,7 @@ def name(pair):
 
 @pytest.fixture(autouse=True)
 def nothing_known(cache: Path) -> None:
-    """The process knows nothing before, and what it knew again afterwards."""
+    """No verdicts and decisions in the process before each test."""
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""accuracy="standard" on a GPU, against the CPU path, of matrices that people have. Patterns of zeros: test_accuracy.py.
+"""accuracy="standard" on a GPU, against the CPU path, with common kinds of matrices. Patterns of zeros: test_accuracy.py.
 
-What the lines certify, what magnitudes certify and what becomes a chain meet in one product. Skipped where torch, a GPU or its
+One product has entries certified by lines, certified by magnitudes, and made as chains. Skipped where torch, a GPU or its
 kernels are missing.
 """
 
@@ -18,7 +18,7 @@ SHAPES = [(1, 1, 1), (3, 5, 4), (70, 64, 67), (130, 300, 90), (129, 1000, 65)]
 
 
 def decay(rows, columns, length=1.0):
-    """exp(-|i - j| / length), whose far entries are subnormal, then 0."""
+    """exp(-|i - j| / length): far from the diagonal subnormal, then 0."""
     distance = np.abs(np.arange(rows)[:, None] * columns / rows - np.arange(columns)[None, :])
     with np.errstate(under="ignore"):
         return np.exp(-distance / length)
@@ -113,7 +113,7 @@ def test_kernels_and_splits(kind, backend):
     for scheme in ("I", "II"):
         c = ozfp4.matmul(x, y, backend=backend, scheme=scheme)
         assert_same_bits(c.cpu(), expected, (kind, backend, scheme))
-    # A plan of more bits serves too.
+    # A plan of more bits gives the same.
     plan = ozfp4.plan(140, 150, 700, backend=backend, accuracy="correct")
     assert_same_bits(ozfp4.matmul(x, y, plan=plan, accuracy="standard").cpu(), expected, (kind, plan.bits))
 

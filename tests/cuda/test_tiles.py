@@ -13,7 +13,7 @@ from without_planes import KINDS, NotedWays
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 
-# Of so many entries that the tiles are the widest, of seven limbs and without certificates, K up to 64 and up to 128.
+# Results large enough for the widest tiles, of seven limbs and without certificates: K up to 64 and up to 128.
 WIDE = [(1999, 64, 2041), (2040, 61, 1995), (1391, 128, 1529), (1399, 100, 1501)]
 MODES = WAYS["tiles"].modes
 
@@ -37,7 +37,7 @@ def test_bits_of_the_widest(kind: str, ways: NotedWays) -> None:
 
 
 def test_lines_of_many_bits(ways: NotedWays) -> None:
-    """Some rows and columns, and then all of them, have integers whose products the limbs do not hold."""
+    """Some rows and columns, then all of them, have integers too long for the limbs."""
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((70, 64)), rng.standard_normal((64, 70))
     a[::9] *= np.ldexp(1.0, rng.integers(-40, 0, (8, 64)))
@@ -61,7 +61,7 @@ def test_results_that_cancel(ways: NotedWays) -> None:
 
 
 def test_all_digits_are_the_least(ways: NotedWays) -> None:
-    """Sums of products of limbs at their largest: integers whose lower bytes are all -128, and powers of two."""
+    """Sums of products of limbs at their largest: integers with lower bytes of -128, and powers of two."""
     for bits, inner in ((54, 64), (54, 128), (54, 256), (59, 64), (59, 128), (59, 256)):
         least = -sum(128 << 8 * i for i in range(6 if bits == 54 else 7)) - (1 << (bits - 1))
         assert int(float(least)) == least
@@ -76,7 +76,7 @@ def test_all_digits_are_the_least(ways: NotedWays) -> None:
 
 
 def test_pairs_of_entries(ways: NotedWays) -> None:
-    """Lines and results that start at, or lie beside, multiples of 16 bytes; an odd column that is the last; one line for all."""
+    """Lines and results that start at and off multiples of 16 bytes; an odd column that is the last; one line for all."""
     rng = np.random.default_rng(6)
     a, b = rng.standard_normal((70, 96)), rng.standard_normal((64, 80))
     x, y = on_device(a), on_device(b)

@@ -1,5 +1,5 @@
-"""What was measured of the ways to make a product decides among them; the bits are the same. Skipped where torch, a GPU or its
-kernels are missing."""
+"""Measured factors decide among the ways of a product; the bits are the same. Skipped where torch, a GPU or its kernels are
+missing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Products that a GPU makes in one launch, without planes: the bits of every other path. By machine words ("direct"), by one pass
-over an operand beside few lines ("thin"), tile by tile ("tiles").
+over an operand if the other has few lines ("thin"), tile by tile ("tiles").
 
 Skipped where torch, a GPU or its kernels are missing. Subjects of one way alone: test_direct.py, test_tiles.py.
 """
@@ -44,7 +44,7 @@ class Way:
 
 
 WAYS = {
-    # Entries, a warp's row, a block's columns and the list's words, and one beside each; K around a group, a chunk and the two
+    # Around single entries, a warp's row, a block's columns and the list's words; K around a group, a chunk and the two
     # limbs' longest sums.
     "direct": Way(
         "direct",
@@ -53,7 +53,7 @@ WAYS = {
         [*bits(2, 24, 53, 54, 62, 63, 76, 82), SCALED, STANDARD],
         ((20, 40), (40, 50)), [((9, 1025), (1025, 5)), ((65536, 1, 1), (65536, 1, 2))], 83,
     ),
-    # A tile's lines, a unit of K, a thread's entries, a block's slice, a cluster's, and one beside each, by few columns.
+    # Around a tile's lines, a unit of K, a thread's entries, a block's slice and a cluster's, by few columns.
     "thin": Way(
         "thin",
         [(1, 1, 1), (8, 64, 1), (9, 65, 2), (7, 63, 3), (31, 130, 8), (33, 511, 5), (32, 1024, 1), (13, 1025, 4), (5, 2049, 1),
@@ -62,8 +62,8 @@ WAYS = {
         ((20, 140), (140, 5)),
         [((20, 1025), (1025, 9)), ((65536, 2, 1), (65536, 1, 2)), ((3, 8193), (8193, 5)), ((3, 65537), (65537, 1))], 83,
     ),
-    # A warp's rows and columns, tiles of each kind, parts and steps along K, and one beside each; the last ones have so many
-    # tiles that these are the larger ones.
+    # Around a warp's rows and columns, tiles of each kind, parts and steps along K. The last shapes have enough tiles for the
+    # larger kind.
     "tiles": Way(
         "tiles",
         [(1, 1, 1), (16, 32, 32), (17, 33, 31), (64, 64, 64), (65, 63, 65), (8, 5, 130), (129, 64, 1), (1, 64, 200), (70, 17, 96),
@@ -168,8 +168,7 @@ def test_what_has_no_such_kernel(way: Way, noted: NotedWays) -> None:
 
 @pytest.mark.parametrize("columns", [1, 2, 5, 8, 20, 33, 64, 97])
 def test_entries_without_a_certificate_are_repaired(way: Way, columns: int) -> None:
-    """Sums that cancel, some of them to exact zeros, beside ordinary ones; few columns and few rows, and every half of a pair of
-    words."""
+    """Sums that cancel, some to exact zeros, among ordinary ones; few columns and few rows, and every half of a pair of words."""
     rng = np.random.default_rng(6)
     a, b = rng.standard_normal((70, 160)), rng.standard_normal((160, columns))
     a[::3, 80:] = -a[::3, :80]

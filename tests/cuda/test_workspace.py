@@ -13,7 +13,7 @@ from ozfp4.testing import assert_same_bits
 from support import chosen
 
 MIB = 2**20
-# What scheme I sums exactly on a GPU.
+# The largest K that scheme I sums exactly on a GPU.
 MOST_K_OF_DIGITS = {"int8": 262_144, "fp4": 2**31}
 CASES = [
     ((24, 4, 20_699), (24, 20_699, 10), 64 * MIB),

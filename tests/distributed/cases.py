@@ -51,7 +51,7 @@ def equal(x: torch.Tensor, y: torch.Tensor) -> bool:
 def entries(
     shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generator, kind: str
 ) -> torch.Tensor:
-    """Of moderate size; over many binades; with NaN and infinities; or as a view that is transposed."""
+    """Entries of moderate size, over many binades, with NaN and infinities, or as a transposed view, by `kind`."""
     if dtype == torch.bool:
         return torch.randint(0, 2, shape, generator=generator).bool()
     if not (dtype.is_floating_point or dtype.is_complex):

@@ -18,7 +18,7 @@ collect_ignore_glob = [] if IS_THERE else ["test_*.py"]
 
 @pytest.fixture(params=processes.KINDS, ids=processes.named)
 def ranks(request: pytest.FixtureRequest) -> processes.Ranks:
-    """A group of 2, 3 or 8 ranks: Gloo on the CPU, NCCL where there are as many GPUs, also beside Gloo."""
+    """A group of 2, 3 or 8 ranks: Gloo on the CPU, NCCL where there are as many GPUs, also together with Gloo."""
     device, size = request.param
     return processes.group(size, device)
 

@@ -1,4 +1,4 @@
-"""DTensors of tests, as a rank has them: made of what all ranks know, by the definition of placements, without exchanges."""
+"""DTensors of tests on a rank: cut from whole tensors by the definition of placements, without exchanges."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def placement(word: str) -> Any:
 
 
 def piece(whole: torch.Tensor, mesh: Any, placements: Any) -> torch.Tensor:
-    """What this rank has of a tensor, by the definition: cut along one dimension of the mesh after the other."""
+    """This rank's part of a tensor, by the definition: cut along one dimension of the mesh after the other."""
     for dim, cut in enumerate(placements):
         size, here = mesh.size(dim), mesh.get_local_rank(dim)
         if cut.is_shard():
@@ -47,7 +47,7 @@ def piece(whole: torch.Tensor, mesh: Any, placements: Any) -> torch.Tensor:
 
 
 def summand(x: torch.Tensor, rank: int, ranks: int) -> torch.Tensor:
-    """Of `x` as a sum over ranks that no order of additions rounds: high bits on one rank, low bits on another, by the entry."""
+    """A term of `x` as an exact sum over ranks: of each entry one rank has the high bits and another one the low bits."""
     if x.is_complex():
         return torch.complex(summand(x.real, rank, ranks), summand(x.imag, rank, ranks))
     if x.dtype.is_floating_point:

@@ -1,8 +1,8 @@
-"""Processes of a torch.distributed group that run functions of tests: started once, asked many times.
+"""Processes of a torch.distributed group that run functions of tests: started once, used many times.
 
-A fork server imports torch and ozfp4 once, so that a group of eight starts in a second. What a rank runs is a function at the top
-of a module, ``function(here, *arguments)`` with a :class:`Here`; arguments and results are pickled, and are of classes that other
-processes can import, not of a test's own.
+A fork server imports torch and ozfp4 once, so that a group of eight starts in a second. A rank runs a function at the top of a
+module, ``function(here, *arguments)`` with a :class:`Here`. Arguments and results are pickled: other processes must be able to
+import their classes.
 
     def sums(here, value):
         x = torch.full((1,), value + here.rank, device=here.device)
@@ -60,8 +60,8 @@ class Here:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a function on a rank: a value, or an error as "TypeName: message" with its traceback; or nothing, as the
-    process has ended or took longer than it may."""
+    """The outcome of a function on a rank: a value, or an error as "TypeName: message" with its traceback; neither where the
+    process has ended or took too long."""
 
     value: Any = None
     error: str | None = None
@@ -116,8 +116,8 @@ class Ranks:
         return [x.value for x in found]
 
     def outcomes(self, function: Callable[..., Any], *arguments: Any, limit: float = LIMIT) -> list[Outcome]:
-        """What came of it on each rank, whatever it is. After a death, or where a rank took longer than `limit`, the group is
-        not usable any more; after an error of one rank alone it may be in disorder, which the caller knows."""
+        """The outcome on each rank. After a death, or where a rank took longer than `limit`, the group is not usable any more.
+        After an error of one rank alone it may be in disorder; the caller must expect that."""
         assert self.is_usable, "a rank of this group died or hung before"
         message = pickle.dumps((_address(function), arguments, limit))
         for pipe in self._pipes:
@@ -208,7 +208,7 @@ def _context() -> Any:
 
 
 def _nothing(here: Here) -> None:
-    """What the first call runs: the group stands when it has come back."""
+    """The first call: the group is ready when it returns."""
 
 
 def _address(function: Callable[..., Any]) -> tuple[str, str]:

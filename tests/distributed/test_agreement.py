@@ -1,5 +1,5 @@
-"""What does not fit is found before data move and raised on every rank, naming whose it is; what fails later is known to those
-whom it concerns; nobody waits for ever."""
+"""Arguments that do not fit are found before data move. Every rank raises an error that names the rank with the cause. Later
+failures reach the ranks that they concern, and no rank waits for ever."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def check_in_order(here: Here) -> None:
-    """The group serves the next product."""
+    """The group can make the next product."""
     a, b = operands(here)
     assert bool((ozfp4.distributed.matmul(a, b, result="replicated") == 5).all())
 
 
 def said(here: Here, call: Callable[[], object], *changes: tuple[Any, str, Any]) -> str:
-    """The error of a call that is made with other attributes (of, name, value); the group serves the next product."""
+    """The error of a call that is made with other attributes (of, name, value); the group can make the next product."""
     with pytest.MonkeyPatch.context() as patch:
         for change in changes:
             patch.setattr(*change)
@@ -47,7 +47,7 @@ def said(here: Here, call: Callable[[], object], *changes: tuple[Any, str, Any])
     return text
 
 
-# By name: what rank 1 does otherwise, and what all ranks say.
+# By the name of what rank 1 does otherwise: the error of all ranks.
 OTHERWISE = {
     "dtype": "ValueError: dtype of a: the ranks differ: 'torch.float64' on {others}; 'torch.float32' on rank 1",
     "layout": "ValueError: layout of b: the ranks differ: 'replicated' on {others}; 'columns' on rank 1",
@@ -84,7 +84,7 @@ def differ(here: Here, name: str) -> str:
     if name == "repeated stack":
         a, b = a.new_ones(2, 4, 5), b.new_ones(int(here.rank == 0), 5, 3)
         options = {"layout": ("stack", "stack")}
-    if name == "version":  # no call like it was made before, whose message is remembered
+    if name == "version":  # unlike all calls before, as messages of those are remembered
         options = {"workspace_limit": 2**29}
     if name == "long plan":  # K of the whole is longer than the plan's, and that of no rank is
         plan = ozfp4.plan(9, 9, 10, backend="int8", family="least", bits=53, accuracy="scaled")
@@ -126,7 +126,7 @@ def test_different_arguments_are_raised_by_all(failing: Ranks, name: str) -> Non
     "file", ["_core.so", "_cuda.cpython-311.so", "libozfp4_cuda.so", "__init__.py", "_trust/guard.py"]
 )
 def test_a_byte_of_what_computes_is_another_build(tmp_path: Path, file: str) -> None:
-    """The kernels for GPUs are in a library beside the extension."""
+    """The kernels for GPUs are in a library next to the extension."""
     for name in (file, "_testing.so", "notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"1")
@@ -211,12 +211,12 @@ def test_refusals_of_one_rank_are_raised_by_all(failing: Ranks, name: str) -> No
 
 
 def alike(ranks: Ranks, told: str, own: str) -> list[str]:
-    """What the ranks say where rank 1 says something else."""
+    """The errors of all ranks: `own` of rank 1, `told` of the others."""
     return [own if rank == 1 else told for rank in range(ranks.size)]
 
 
 class BrokenError(Exception):
-    """Of a product on one rank."""
+    """The error of a product on one rank."""
 
 
 def break_product(here: Here, where: str, result: str) -> str:
@@ -344,7 +344,7 @@ def hears(
 
 
 def alone(kind: tuple[str, int], timeout: float) -> Ranks:
-    """A group of its own, as it will be in disorder. NCCL takes seconds to connect for the first time."""
+    """A new group, as it will be in disorder. NCCL takes seconds to connect for the first time."""
     device, size = kind
     check_gpus(size, device)
     return Ranks(size, device, timeout if device == "cpu" else 20.0)
@@ -369,8 +369,8 @@ def test_a_rank_that_does_not_come_is_waited_for_as_long_as_the_group_says(kind:
 
 
 def on_cpu(what: str) -> Torch:
-    """torch whose GPU is the CPU, as far as an exchange by a device asks for it: one that never ends, in a graph that is being
-    captured, or without memory."""
+    """torch with the CPU as its GPU, as far as an exchange by a device needs it. The exchange never ends, is in a graph that is
+    being captured, or has no memory."""
 
     def empty(*args: Any, pin_memory: bool = False, **names: Any) -> Any:
         if what == "full":
@@ -412,7 +412,7 @@ BY_DEVICE = {
 
 @pytest.mark.parametrize("what", BY_DEVICE)
 def test_an_exchange_by_a_device(what: str) -> None:
-    """What is wrong is said as it is, and before the end of the timeout, at which torch would end the process."""
+    """The error names the cause, and comes before the timeout, at which torch would end the process."""
     text, taken = group(2).run(by_device, what)[0]
     assert text.startswith(BY_DEVICE[what]) if BY_DEVICE[what] else text == ""
     assert what != "endless" or taken >= 0.8

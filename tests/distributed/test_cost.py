@@ -1,4 +1,4 @@
-"""Which way a product goes, and what that moves: counted beside what collectives receive."""
+"""The way of a product and the data that it moves, compared with the data that collectives receive."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_bytes_of_the_model_are_those_that_move() -> None:
 
 
 def test_how_many_pieces() -> None:
-    """At once where the link is fast beside the products; in pieces between hosts, on many ranks, beyond the memory for it."""
+    """At once if the link is fast compared with the products; in pieces between hosts, on many ranks or if memory is short."""
     big = problem(2, 32768, 32768, 32768, ("rows", "rows"), "rows")
     computed = cost.choose(big, "redistribute", False, False).computed
     assert cost.pieces(big, computed) == [(0, 32768)]

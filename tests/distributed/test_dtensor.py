@@ -157,7 +157,7 @@ def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> N
                 assert not lie_alike or not x.numel() or x.grad.placements == x.placements, what
 
 
-# Stacks of a product without entries, whose gradients join the axes that were repeated: A of (7, k) by B of (2, k, 0) is one.
+# Stacks of products without entries: their gradients sum over repeated axes, as for A of (7, k) by B of (2, k, 0).
 NOTHING = [
     ((7, 3), (2, 3, 0)), ((2, 0, 3), (3, 5)), ((7, 0), (2, 0, 5)), ((3, 2, 4, 0), (3, 1, 0, 5)), ((0,), (2, 0, 5)),
 ]  # fmt: skip
@@ -227,7 +227,7 @@ def exchanges(here: Here) -> dict[str, int]:
 
 
 def refused(here: Here) -> list[str]:
-    """What is said of wrong arguments; nobody waits for anybody."""
+    """The errors of wrong arguments; no rank waits for another."""
     mesh = mesh_of(here, (here.size,))
     other = mesh_of(here, (1, here.size))
     whole = random(1, (8, 8), torch.float64, here.device, special=False)
@@ -280,7 +280,7 @@ def unspeakable(here: Here) -> str:
 
 
 def emulated(here: Here) -> list[tuple[str, bool, int, str]]:
-    """A product of torch whose inner dimension is cut: native, with the sum over ranks left open; ours beside it."""
+    """A product with a cut inner dimension: torch's, with the sum over ranks left open, and ozfp4's."""
     mesh = mesh_of(here, (here.size,))
     a = random(1, (8, 24), torch.float64, here.device, special=False)
     b = random(2, (24, 8), torch.float64, here.device, special=False)

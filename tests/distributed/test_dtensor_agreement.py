@@ -148,7 +148,7 @@ def test_parts_and_dtensors_are_different_calls(pair: Ranks) -> None:
 
 
 def forget(here: Here) -> str:
-    """In between half of a mesh makes other calls, on a mesh of its own and with parts, more than are remembered."""
+    """In between half of a mesh makes more calls than are remembered, on another mesh and with parts."""
     mesh = mesh_of(here, (2, 2))
     x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
     first = mesh.get_group(0)

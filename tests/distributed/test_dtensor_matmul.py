@@ -38,7 +38,7 @@ def all_placements(here: Here, extents: tuple[int, ...], every: int) -> int:
 
 
 def long_inner(here: Here, extents: tuple[int, ...], methods: list[str]) -> None:
-    """K long beside rows and columns, cut along the last dimension of the mesh, rows or columns along the first."""
+    """K much longer than rows and columns: K is cut along the last dimension of the mesh, rows or columns along the first."""
     mesh = mesh_of(here, extents)
     first = [("R", "R"), ("S0", "R"), ("R", "S1")] if len(extents) > 1 else [()]
     for seed, dtype in enumerate((torch.float64, torch.float32, torch.int64)):
@@ -84,7 +84,7 @@ def refused(here: Here) -> list[str]:
 
 
 def overflowing(here: Here) -> str:
-    """On a mesh whose first dimension cuts rows, and whose second one K: one group of ranks overflows."""
+    """The first dimension of a mesh cuts rows, the second one K: one group of ranks overflows."""
     mesh = mesh_of(here, (2, 2))
     a = torch.ones((4, 4), dtype=torch.int8, device=here.device)
     a[0] = 100

@@ -1,4 +1,4 @@
-"""A rank that fails amid a product: every other one hears of it, or has what it needs, and the group serves the next product."""
+"""A rank fails amid a product: the others raise too, or finish without it, and the group can make the next product."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def inner_parts(here: Here, k: int, dtype: torch.dtype = torch.float64) -> tuple
 
 
 def product_of_pieces(here: Here, what: str) -> str:
-    """Products whose partial results move, of which some ranks or one cannot make theirs."""
+    """Products with partial results that move; one rank or several cannot make their part."""
     k = 9 if what == "a limit" else 12
     a, b = inner_parts(here, k)
     options: dict[str, Any] = {"layout": INNER, "method": "reduce"}
@@ -102,7 +102,7 @@ def test_results_without_memory_are_known_before_anybody_sends(pair: Ranks, wher
 
 
 def lines_without_memory(here: Here, where: str) -> str:
-    """A line with NaN, whose products are made anew from whole lines; rank 1 has no memory for these, or for the products."""
+    """A line with NaN: its products are made anew from whole lines. Rank 1 has no memory for these, or for the products."""
     a, b = inner_parts(here, 6)
     a[1], a[3] = float("nan"), float("nan")  # of a part each
 
@@ -130,7 +130,7 @@ def no_more(*_: Any, **__: Any) -> None:
 
 
 def local_product(here: Here, what: str) -> str:
-    """DTensors whose parts of the result move on; rank 0 alone has rows to multiply, or one rank breaks."""
+    """DTensors with parts of the result that move on; rank 0 alone has rows to multiply, or one rank breaks."""
     from torch.distributed.tensor import Replicate
 
     from ozfp4.distributed import _dtensor as dtensor
@@ -169,7 +169,7 @@ def pieces_on_a_mesh(here: Here) -> str:
 
 
 def test_a_rank_of_a_mesh_that_fails_is_named_to_those_beyond_its_group() -> None:
-    """Rank 2 hears it in the group of the inner dimension, where rank 3 is the second one, and is no cause of its own."""
+    """Rank 2 receives the error in the group of the inner dimension, where rank 3 is the second, and is not named as a cause."""
     own = "MemoryError: no more"
     told = f"RuntimeError: rank 3 refused: {own}"
     assert group(4).run(pieces_on_a_mesh) == [told, told, told, own]

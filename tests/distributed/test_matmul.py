@@ -121,7 +121,7 @@ def test_an_overflow_of_one_rank_is_raised_by_all(ranks: Ranks) -> None:
 
 
 def test_a_product_without_memory_takes_less_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a device says it has none: where operands came may be a hole that the next product's memory does not fit."""
+    """A product that runs out of memory is made again within a limit, as free memory may be in pieces."""
     limits: list[object] = []
 
     def multiply(*args: torch.Tensor, **names: object) -> torch.Tensor:

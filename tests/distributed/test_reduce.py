@@ -89,7 +89,7 @@ def integer_cases(here, first, count):
 
 
 def public_cases(here, first, count):
-    """``ozfp4.distributed.matmul`` with any shapes, dtypes and keywords; how many of them this way serves."""
+    """``ozfp4.distributed.matmul`` with any shapes, dtypes and keywords; the number of those that go this way."""
     import ozfp4.distributed
 
     served = 0

@@ -38,7 +38,7 @@ def test_a_pipeline_by_hand() -> None:
     assert model.pipeline(0.0, [(2.0, 1.0), (2.0, 1.0)]) == 5.0
     # Products are longer: the first comes at 1, all later ones travel under products.
     assert model.pipeline(0.0, [(1.0, 5.0)] * 4) == 21.0
-    # The third begins once the first product is through, whose memory it takes: it comes at 1 + 5 + 6.
+    # The third begins at the end of the first product, as it takes its memory: it arrives at 1 + 5 + 6.
     assert model.pipeline(0.0, [(1.0, 5.0), (1.0, 1.0), (6.0, 1.0)]) == 13.0
 
 
@@ -72,7 +72,7 @@ def test_a_reduction_by_hand() -> None:
     block, machine = 12288**2 // 8, model.Machine(1e30, 1e30, 1e9, 1e12)
     hidden = model.predict(problem(4, 12288, "columns", "rows"), "reduce", machine)
     assert hidden.total == pytest.approx(2 * 3 * 16 * block / 1e9 + (4 * 16 + 8) * block / 1e12)
-    # Of fewer ranks less travels beside longer products: nothing is hidden.
+    # With fewer ranks less data travel during longer products: nothing is hidden.
     block = 12288**2 // 4
     apart = model.predict(problem(2, 12288, "columns", "rows"), "reduce", machine)
     assert apart.total == pytest.approx(2 * 16 * block / 1e9 + 2 * (2 * 16 + 8) * block / 1e12)

@@ -46,7 +46,7 @@ def trained(here: Here, kind: Any, scope: Any, shards: bool) -> list[Any]:
 
 
 def is_trained_alike(here: Here, kind: Any, emulates: bool) -> None:
-    """Of equal batches the mean of gradients is that of one rank, where there are two."""
+    """With equal batches the mean of the gradients of two ranks is the gradient of one rank."""
     found = []
     for shards in (True, False):
         scope: Any = ozfp4.emulate(mode="always") if emulates else nullcontext()

@@ -1,4 +1,4 @@
-"""Pages promise what the code beside them does: correct rounding and residuals stand beside accuracy="correct"."""
+"""Claims of pages hold for their code: a claim of correct rounding or of residuals needs accuracy="correct" next to it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The Python in README.md and docs/ runs as it stands, block after block in one namespace a page.
+"""The Python in README.md and docs/ runs unchanged, block after block in one namespace a page.
 
-What a page leaves to its reader stands in a comment, <!-- setup ... -->, and runs where it stands. <!-- needs: NAME --> is
+Code that a page leaves to its reader is in a comment, <!-- setup ... -->, and runs at its place. <!-- needs: NAME --> is
 for all up to and with the next block, <!-- page needs: NAME --> for the page; NAME is a module, or cuda: a GPU that torch sees.
 """
 
@@ -63,7 +63,7 @@ def logger_as_before() -> Iterator[None]:
     logging.getLogger("ozfp4").setLevel(level)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch, of its own
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by torch itself
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).with_suffix("").as_posix())
 def test_code_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = path.read_text(encoding="utf-8")

@@ -37,7 +37,7 @@ def test_what_a_page_names_exists(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Of a page's headings, as Python-Markdown names them."""
+    """The anchors of a page's headings, as Python-Markdown names them."""
     plain = (
         re.sub(r"[^\w\s-]", "", heading).strip().lower()
         for heading in HEADING.findall(page.read_text(encoding="utf-8"))

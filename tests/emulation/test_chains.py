@@ -33,7 +33,7 @@ def faster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
     monkeypatch.setattr(chains, "_places", {})
     monkeypatch.setattr(chains, "_counts", [])
-    ozfp4.matmul(NORMAL, NORMAL)  # whose kernel is tested
+    ozfp4.matmul(NORMAL, NORMAL)  # tests its kernel
 
 
 def by_numpy(x: Any) -> Any:
@@ -175,7 +175,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
 
 
 def asked(device: Device, times: int = 1) -> list[Any]:
-    """What becomes of products of one place."""
+    """The ways of products of one place."""
     options = check_options(("float64",), 0, "fastest", False, choice_keywords())
     problem = Problem("torch", "cuda:1", "float64", 2, 1024, 1024, 1024)
     return [chains.made(problem, options, device.multiply) for _ in range(times)]
@@ -187,7 +187,7 @@ FEW = _core.few_repairs(2 * 1024**2)
 def test_nothing_is_enqueued_until_the_first_count_is_there(device: Device) -> None:
     assert asked(device, 3) == ["ours", chains.AWAITED, chains.AWAITED]
     device.finish(FEW)
-    assert asked(device, 3) == ["ours"] * 3  # nobody waits any more
+    assert asked(device, 3) == ["ours"] * 3  # no count is awaited any more
     device.finish(FEW + 1)
     assert asked(device, 100) == [chains.MANY] * 100
     device.finish(0)

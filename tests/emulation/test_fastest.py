@@ -32,7 +32,7 @@ OPTIONS = options()
 
 @pytest.fixture
 def on_h200(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose cuda:0 is an H200."""
+    """A machine with an H200 as cuda:0."""
     monkeypatch.setattr(choice.extension, "why_unavailable", lambda device: "")
     monkeypatch.setattr(choice, "_device", lambda device: ("", 0) if device == "cpu" else ("NVIDIA H200", 90))
 

@@ -1,4 +1,4 @@
-"""What stands for torch's functions: what goes on to torch at once, by which keys, how it is counted, what goes another way."""
+"""The replacements of torch's functions: which calls go to torch at once, by which keys, and how they are counted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Standing(_core.Left):
         return "otherwise"
 
     def key(self, *args: Any, **named: Any) -> Any:
-        """The key of arguments; None where torch alone knows what they are."""
+        """The key of arguments; None where they go to torch."""
         return self.others[-1][2] if self(*args, **named) == "otherwise" else None
 
 

@@ -62,14 +62,14 @@ def _names_are_restored() -> Any:
 
 
 def called(path: str) -> Callable[..., Any]:
-    """What stands at the name when it is called."""
+    """The function under the name at the time of the call."""
     *modules, name = path.split(".")
     return lambda *args: getattr(importlib.import_module(".".join(modules)), name)(*args)
 
 
 A, B = (7, 31), (31, 5)
 Make = Callable[..., Any]
-# torch's, ours, shapes of the operands, the row's operation and extents.
+# torch's function, ozfp4's, shapes of the operands, the row's operation and extents.
 FORMS: dict[str, tuple[Make, Make, list[tuple[int, ...]], str, tuple[int, int, int, int]]] = {
     "@": (lambda a, b: a @ b, ozfp4.matmul, [A, B], "matmul", (1, 7, 5, 31)),
     "@=": (lambda a, b: a.__matmul__(b), ozfp4.matmul, [A, B], "matmul", (1, 7, 5, 31)),

@@ -26,7 +26,7 @@ def complexes(*shape: int) -> np.ndarray:
 
 
 A, B, V, T, S = entries(7, 31), entries(31, 5), entries(31), entries(3, 7, 31), entries(3, 31, 5)
-# NumPy's call, ours, multiplications.
+# NumPy's call, ozfp4's, multiplications.
 CALLS: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
     "matmul": (lambda: np.matmul(A, B), lambda: ozfp4.matmul(A, B), 7 * 31 * 5),
     "matmul of stacks": (lambda: np.matmul(T, S[:1]), lambda: ozfp4.matmul(T, S[:1]), 3 * 7 * 31 * 5),

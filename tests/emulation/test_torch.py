@@ -35,7 +35,7 @@ def joined(c: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return ozfp4.gemm(alpha, left, right, beta, c)
 
 
-# torch's function, ours, shapes of the operands.
+# torch's function, ozfp4's, shapes of the operands.
 PRODUCTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[tuple[int, ...]]]] = {
     "mm": (torch.mm, ozfp4.matmul, [(7, 31), (31, 5)]),
     "mm of nothing": (torch.mm, ozfp4.matmul, [(7, 0), (0, 5)]),
@@ -86,7 +86,7 @@ def test_factors_of_updates(device: str, name: str, alpha: float, beta: float) -
     function, ours, shapes = PRODUCTS[name]
     operands = [entries(*shape, device=device) for shape in shapes]
     if beta == 0:
-        operands[0].fill_(float("nan"))  # which nobody reads
+        operands[0].fill_(float("nan"))  # not read
     expected = ours(*operands, beta=beta, alpha=alpha)
     with ozfp4.emulate(mode="always"):
         assert_same_bits(function(*operands, beta=beta, alpha=alpha).cpu(), expected.cpu())

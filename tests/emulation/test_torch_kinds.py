@@ -1,5 +1,5 @@
-"""Kinds of tensors and operators of torch within ``ozfp4.emulate`` that have ways of their own: nested, of inference_mode, in
-wrappers and modes; control flow; factors and results that torch alone takes or refuses."""
+"""Special tensors and operators of torch within ``ozfp4.emulate``: nested ones, inference_mode, wrappers and modes, control
+flow, and factors and results that torch alone takes or refuses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_tensors_of_inference_mode_outside_of_it() -> None:
 
 
 class Wrapper(torch.Tensor):
-    """One whose product is an operator of Python's."""
+    """A tensor with a product in Python, by __torch_dispatch__."""
 
     inner: Any
 

@@ -38,7 +38,7 @@ class Reals:
         return Fraction(mantissa) * Fraction(2) ** exponent
 
     def eigenvalues(self, x: Any) -> list[Any]:
-        """Of a symmetric matrix with different eigenvalues, ascending."""
+        """The eigenvalues of a symmetric matrix without multiple ones, ascending."""
         found = [each.real for each in self._flint.acb_mat(self.matrix(x)).eig()]
         return sorted(found, key=lambda each: float(each.mid()))
 

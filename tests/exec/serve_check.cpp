@@ -1,4 +1,4 @@
-// Products and triangles for which memory ends: C is as it was, for the real routine to add to; of a triangle that is begun, the
+// Products and triangles that run out of memory: C is restored, for the real routine to add to. Once a triangle is begun, its
 // other blocks are made anyway.
 #include <complex>
 #include <limits>
@@ -17,7 +17,7 @@ int products_left = 0;  // for which there is memory
 
 }  // namespace
 
-// In place of the core's: half of C is written where memory ends.
+// Replaces the core's function: half of C is written where memory ends.
 namespace ozfp4::c_api {
 
 void multiply(const GemmCall& call, const ozfp4_options*) {

@@ -58,7 +58,7 @@ def test_signals_are_those_of_the_program_alone() -> None:
 
 
 def test_unwritable_stderr_and_report_change_no_status(report: Path) -> None:
-    """Stderr that nobody reads, a report that no room is for: neither ends the program, nor takes what others have reported."""
+    """A closed stderr or a disk without room for the report neither ends the program nor damages reports of other processes."""
     program = ["--summary", "--report", report, "--", sys.executable, "-c", "raise SystemExit(7)"]
     assert exec_(*program).returncode == 7
     before = report.read_bytes()
@@ -146,7 +146,7 @@ def test_static_and_set_user_id_programs_are_named(compile_c: Callable[..., Path
         "a set-user-ID or set-group-ID program: no call of it can be caught"
         in exec_("--verify", "1", program).stderr
     )
-    assert exec_(program).stderr == ""  # nobody asks
+    assert exec_(program).stderr == ""  # no option needs a call
 
 
 def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_a_long_path_leaves_the_summary_whole(compile_c: Callable[..., Path], tm
     assert processes(tmp_path / "report")[0]["program"] == os.fsdecode(program)
 
 
-# What Unicode has no text for: a lone byte, a character cut short, one longer than it need be, a surrogate, one beyond the last.
+# Invalid UTF-8: a lone byte, a character cut short, one longer than it need be, a surrogate, one beyond the last.
 @pytest.mark.parametrize(
     "wrong", [b"\xff", b"\xc3", b"\xe2\x82", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"]
 )

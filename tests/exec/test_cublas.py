@@ -1,5 +1,5 @@
-"""Calls of cuBLAS, with stand-ins for cuBLAS, the driver and a libozfp4 with CUDA, whose device is the host: what is decided,
-passed on and counted."""
+"""Calls of cuBLAS: decisions, arguments that are passed on, and counts. Stand-ins for cuBLAS, the driver and a libozfp4 with
+CUDA have the host as their device."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_products_of_a_captured_graph_are_left(run: Run, mode: str) -> None:
 
 
 def test_times_of_calls_that_are_left(run: Run) -> None:
-    """One in 16 of many is timed, and stands for them."""
+    """One in 16 of many is timed; its time counts for the others."""
     done = run("times", "96", mode="fastest", FAKE_SLOW=1000)
     (row,) = done["rows"]
     assert row["calls"] == 96
@@ -202,7 +202,7 @@ def test_a_million_calls(mode: str, folder: Path, report: Path, compile_c: Calla
 def test_a_constructor_multiplies_while_kernels_are_looked_for(
     folder: Path, tmp_path: Path, compile_c: Callable[..., Path]
 ) -> None:
-    """Nobody waits for the dynamic linker's lock with one of ours."""
+    """No thread waits for the dynamic linker's lock while it holds a lock of ozfp4."""
     for name in (LIBRARY.name, INSTALLED, "libcublas.so.13", "libcuda.so.1"):
         shutil.copy(folder / name, tmp_path)
     waiting = compile_c("waiting", PACKAGED)
@@ -274,7 +274,7 @@ def test_threads_streams_and_contexts(run: Run, program: str, settings: dict[str
 
 
 def test_constants_are_those_of_cublas() -> None:
-    """Where its headers are: beside the toolkit, or where OZFP4_CUBLAS_INCLUDE says."""
+    """Needs the headers of cuBLAS: those of the toolkit, or of the folder OZFP4_CUBLAS_INCLUDE."""
     folders = [Path(x) for x in (os.environ.get("OZFP4_CUBLAS_INCLUDE"), "/usr/local/cuda/include") if x]
     if not any((each / "cublas_v2.h").exists() for each in folders):
         pytest.skip("no cublas_v2.h")

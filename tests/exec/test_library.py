@@ -78,7 +78,7 @@ def test_the_kernels_are_there_once() -> None:
         pytest.skip("a build without CUDA")
     (extension,) = LIBRARY.parent.glob("_cuda.*.so")
     names, asked = symbols(library, "--defined-only"), symbols(extension, "--undefined-only")
-    of_the_program = {"ozfp4_cuda_selftest"}  # beside it, which tests kernels
+    of_the_program = {"ozfp4_cuda_selftest"}  # used by the program that tests kernels
     assert {name for name in names if not name.startswith("_Z")} == of_the_interface(
         "ozfp4_cuda.map"
     ) | of_the_program
@@ -115,7 +115,7 @@ def test_a_library_tells_how_wide_its_integers_are(integer: str, file: str, comp
 
 @pytest.mark.slow
 def test_probes_of_libblastrampoline(compile_c: Compile) -> None:
-    """Ours where nobody has the routine, else whatever that returns."""
+    """ozfp4's result where no library has the routine, else that of the library."""
     ours = "-11 8-2i 8-2i"
     assert run([compile_c("probes")]).stdout == f"2 {ours}\n0 {ours}\n"
     forwarded = compile_c("probes", "forwarded", "-Wl,--no-as-needed", compile_c("returns", "libreturns.so"))
@@ -127,8 +127,8 @@ def test_probes_of_libblastrampoline(compile_c: Compile) -> None:
     "asked", [{"mode": "always"}, {}, {"dtypes": "float32"}, {"min_size": 10**9}, {"verify": 100}]
 )
 def test_a_routine_that_nobody_has(asked: dict[str, Any], compile_c: Compile, report: Path) -> None:
-    """A program that asks whether there is a BLAS finds ours: it gets its products, whatever was asked for, as there is no other
-    to leave one to, and one line for what BLAS refuses."""
+    """A program that looks for a BLAS finds ozfp4, which makes all products with any options, as there is no other library.
+    Arguments that BLAS refuses give one line of error."""
     done = run([compile_c("alone", None, "-DREFUSED=0")], report=report, **asked)
     # Row-major A B of the first, less that of A^T B^T as columns, which is the same matrix transposed.
     expected = "0 -21 21 0 \n10 12 24 24 \n"

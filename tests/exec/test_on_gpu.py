@@ -1,6 +1,6 @@
 """Programs in C++ that call cuBLAS and cuSOLVER on a GPU, with the library before them and without.
 
-They need libozfp4_cuda, or libozfp4 with CUDA, beside libozfp4_blas, the headers and libraries of CUDA 13, and a GPU."""
+They need libozfp4_cuda, or libozfp4 with CUDA, next to libozfp4_blas, the headers and libraries of CUDA 13, and a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from preloaded import processes
 
 PROGRAMS = Path(__file__).with_name("programs")
-# Of CUDA's wheels, which torch and CuPy bring, and of an installed toolkit.
+# Folders of CUDA's wheels, which torch and CuPy bring, and of an installed toolkit.
 FOLDERS = [
     *(Path(folder) / "nvidia" / "cu13" for folder in sys.path),
     *(Path(x) / "nvidia" / part for x in sys.path for part in ("cublas", "cusolver", "cuda_runtime")),

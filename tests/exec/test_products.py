@@ -64,7 +64,7 @@ def test_reasons_of_products_left_to_blas(report: Path) -> None:
 
 def test_ozfp4s_own_products_are_none_of_the_programs() -> None:
     done = python("own", mode="always", summary=1)
-    assert (done.stdout, done.stderr) == ("end\n", "")  # a process without calls says nothing
+    assert (done.stdout, done.stderr) == ("end\n", "")  # a process without calls prints nothing
 
 
 @pytest.mark.slow

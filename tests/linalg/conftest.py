@@ -56,7 +56,7 @@ class Rational:
         return np.array(rows, dtype=object).reshape(x.nrows(), x.ncols())
 
     def system(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """A and B; of complex matrices real ones whose solution is the real parts above the imaginary ones."""
+        """A and B; for complex matrices real ones: their solution is the real parts above the imaginary ones."""
         if a.dtype.kind == "c":
             a = np.block([[a.real, -a.imag], [a.imag, a.real]])
             b = np.vstack([b.real, b.imag])
@@ -99,7 +99,7 @@ def with_condition(n: int, condition: float, seed: int = 7) -> np.ndarray:
 
 
 def kahan(n: int, theta: float = 1.2) -> np.ndarray:
-    """Kahan (1966): triangular, and ill-conditioned though no diagonal entry is small beside the last singular value."""
+    """Kahan (1966): triangular, and ill-conditioned though no diagonal entry is as small as the last singular value."""
     c, s = np.cos(theta), np.sin(theta)
     return np.diag(s ** np.arange(n)) @ (np.eye(n) - c * np.triu(np.ones((n, n)), 1))
 

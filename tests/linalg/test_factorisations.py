@@ -39,7 +39,7 @@ def test_lu_is_that_of_a_matrix_a_panels_rounding_away(name, matrices, library, 
     lu, piv = linalg.lu_factor(library(a), accuracy="correct")
     order, lower, upper = parts(lu, piv, 0 if library is np.asarray else 1)
     assert np.abs(lower).max() <= 1
-    # Of a panel's sums every product and every addition may round, an update twice: no word of n.
+    # Within a panel every product and every addition may round, an update twice: the bound does not grow with n.
     assert within(rational, a[order], lower, upper, small_blocks + 3)
 
 

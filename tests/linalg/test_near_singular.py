@@ -1,4 +1,4 @@
-"""Systems whose rows or columns nearly depend on each other, by the thousand: none is called solved that is not."""
+"""Thousands of systems with nearly dependent rows or columns: no wrong solution is reported as solved."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_of_a_stack_one_is_enough(library):
 
 
 def test_a_solution_does_not_depend_on_the_evidence(rational):
-    """Random right sides stand beside the caller's in the first solution."""
+    """The first solution has random right sides next to the caller's."""
     a = np.random.default_rng(3).standard_normal((40, 40))
     b = np.random.default_rng(4).standard_normal((40, 3))
     assert_same_bits(linalg.solve(a, b, refine=True)[:, :1], linalg.solve(a, b[:, :1], refine=True))

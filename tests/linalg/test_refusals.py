@@ -1,4 +1,4 @@
-"""What ozfp4.linalg refuses, and in which words; what it imports, and when."""
+"""Refusals of ozfp4.linalg and their messages; which modules it imports, and when."""
 
 from __future__ import annotations
 

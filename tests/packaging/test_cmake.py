@@ -110,7 +110,7 @@ def wheel(path: Path) -> Path:
 
 
 def fake_python(tmp_path: Path) -> Path:
-    """An interpreter without cutlass_library, whose pip "downloads" a wheel into the last argument and notes the rest."""
+    """An interpreter without cutlass_library. Its pip "downloads" a wheel into the last argument and notes all arguments."""
     made = wheel(tmp_path / WHEEL)
     return program(
         tmp_path / "python",

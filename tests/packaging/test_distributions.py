@@ -1,4 +1,4 @@
-"""What a source distribution holds, and which wheels are to be built, by the names that they will have."""
+"""The files of a source distribution, and the wheels to build, by their names."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MODULES = sorted(
     for path in ROOT.rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-# What a module may need that not every install has.
+# Optional modules, which not every install has.
 OPTIONAL = ("matplotlib", "torch")
 
 

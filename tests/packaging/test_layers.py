@@ -122,7 +122,7 @@ def test_no_circle() -> None:
         visit(name, ())
 
 
-# What torch makes on its default device unless it is named.
+# Functions of torch that use its default device unless one is named.
 FACTORIES = {
     "arange", "as_tensor", "asarray", "empty", "empty_strided", "eye", "full", "linspace", "logspace", "ones", "rand", "randint",
     "randn", "randperm", "scalar_tensor", "tensor", "tril_indices", "triu_indices", "zeros",

@@ -1,6 +1,6 @@
 """The version comes from git: of a checkout, of what git archives, of a source distribution, of a copy without any of these.
 
-A repository with the project's settings and nothing to build is made for each test; the build backend says its version.
+A repository with the project's settings and nothing to build is made for each test; the build backend gives its version.
 """
 
 from __future__ import annotations

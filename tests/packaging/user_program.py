@@ -1,4 +1,4 @@
-"""What a user may write, as a strict type checker sees it: `make lint` checks this file with mypy, and a test runs it."""
+"""A user's program, checked with strict types: `make lint` checks this file with mypy, and a test runs it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ std::shared_ptr<const Plan> asked(std::int64_t k, bool is_paired = false) {
   return find_plan(request, is_paired);
 }
 
-// What ranking a unit says whose limbs do not make the residues that its recipes name.
+// The error of ranking a unit with limbs that do not make the residues of its recipes.
 std::string error_of_broken_unit() {
   static constexpr std::int8_t kFew[] = {1};
   Alphabet broken = Alphabet::fp4;

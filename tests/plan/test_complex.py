@@ -68,7 +68,7 @@ def joined(plan: Plan, first: np.ndarray, second: np.ndarray, m: int) -> tuple[n
     """The parts from the two outputs of a modulus, by a root that is looked for here."""
     if not splits(m):
         return first % m, second % m
-    # Of i times 1 the outputs are r and -r.
+    # The outputs of i times 1 are r and -r.
     r = int(outputs(plan, plan.encode([[0, 1]]), plan.encode([[1, 0]], "b"), m)[0][0]) % m
     assert (r * r + 1) % m == 0
     half, of_im = pow(2, -1, m), pow(2 * r, -1, m)
@@ -117,7 +117,7 @@ def test_moduli_are_coprime_and_their_product_suffices(backend: str, bits: int, 
      ("fp4", 53, 16384, 142, 240), ("fp4", 53, 1024, 134, 232), ("fp4", 24, 16384, 66, 116), ("fp4", 24, 1024, 62, 104)],
 )  # fmt: skip
 def test_products(backend: str, bits: int, k: int, products: int, of_real: int) -> None:
-    """Of complex matrices with inner dimension k: of this plan, and four for each of a plan of real products."""
+    """The products of a complex plan with inner dimension k, and four times those of a plan of real products."""
     assert plan_of(backend, bits, 2 * k).products == products
     assert 4 * make_plan("II", backend, "least", bits, 2 * k).products == of_real
 

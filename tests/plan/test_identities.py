@@ -1,4 +1,4 @@
-"""What a plan promises: sum_r w_r l_r(x) k_r(y) is x y, modulo each modulus or plainly; limbs are legal."""
+"""The identities of a plan: sum_r w_r l_r(x) k_r(y) is x y, modulo each modulus or plainly; limbs are legal."""
 
 from __future__ import annotations
 

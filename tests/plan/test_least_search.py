@@ -1,6 +1,6 @@
 """The search behind csrc/plan/encoding/least_table.hpp, repeated, and proofs that nothing reaches further with fewer products.
 
-What the search finds changes with its own code alone: CI runs this (``pytest -m nightly``), make test does not.
+The results of the search change with its own code alone: CI runs this (``pytest -m nightly``), make test does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers of products, moduli and the limits on K: the paper's, ours, and where they stop."""
+"""Numbers of products, moduli and the limits on K: the paper's, ozfp4's, and where they stop."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_moduli_by_bits_and_k(bits: int, k: int, moduli: int) -> None:
     assert max(plan.moduli) // 2 <= LARGEST
     assert all(gcd(m, n) == 1 for m in plan.moduli for n in plan.moduli if m != n)
     assert 2 * k * 4**bits < prod(plan.moduli)
-    if moduli > 1:  # one fewer does not serve
+    if moduli > 1:  # one fewer is not enough
         assert 2 * k * 4**bits >= prod(plan.moduli[:-1])
 
 
@@ -45,7 +45,7 @@ def test_k_beyond_every_plan_is_refused() -> None:
 
 @pytest.mark.parametrize(("scheme", "is_complex"), [("I", False), ("II", False), ("II", True)])
 def test_dot_products_are_exact(scheme: str, is_complex: bool) -> None:
-    """A dot product of the largest and of random integers, by planes whose sums are folded as INT32 has to."""
+    """A dot product of the largest and of random integers, by planes with sums folded within INT32."""
     k = 1100
     plan = ti16(scheme, 53, 2 * k if is_complex else k, is_complex)
     rng = np.random.default_rng(1)

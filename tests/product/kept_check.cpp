@@ -97,7 +97,7 @@ void check_threads() {
   report("and make each about once", numbers <= values.made() && values.made() <= 4 * numbers, std::to_string(values.made()));
 }
 
-// What one thread makes waits for what another one makes, as streams of two devices may for each other.
+// Making one value waits for another thread's value, as streams of two devices may wait for each other.
 void check_waiting() {
   Counted values(1000, 64);
   std::atomic<bool> is_made{false};
@@ -113,8 +113,8 @@ void check_waiting() {
   report("the first one is kept", late->number == 3 && values.kept().size() == 3);
 }
 
-// Keys that differ in one number, by steps as extents and addresses have them, are spread over a table as random ones are: of
-// 4096 in as many places 63 % have something.
+// Keys that differ in one number, by steps common for extents and addresses, are spread over a table like random ones: 4096
+// keys take 63 % of as many places.
 void check_hashes() {
   for (const std::int64_t step : {1, 16, 256, 4096, 1 << 20}) {
     for (const std::size_t place : {0, 3, 39}) {

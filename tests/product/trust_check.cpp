@@ -1,6 +1,6 @@
-// The self-test finds kernels that are nearly right: on the CPU, and those of a GPU, which are played here by loops that read
-// planes as their contract states it (csrc/cuda/multiply/contract.hpp); what is known of kernels is kept on disk; and a test in
-// another process does not take this one with it.
+// The self-test finds kernels that are nearly right, on the CPU and for a GPU. Loops play the GPU kernels here: they read planes
+// by the contract (csrc/cuda/multiply/contract.hpp). Verdicts are kept on disk. A crash of a test in another process does not
+// end this one.
 #include <unistd.h>
 
 #include <algorithm>
@@ -380,7 +380,7 @@ std::string refusal_of(const Body& body) {
   return "";
 }
 
-// Alphabets that may serve a product, the cheapest first.
+// Number formats usable for a product, the cheapest first.
 std::size_t count_of_units() { return rated_units({}, 53, 100).size(); }
 const Alphabet* cheapest() { return alphabets_for({}, 53, 100, rated_units({}, 53, 100)).front(); }
 

@@ -321,7 +321,7 @@ def test_tensors_view_what_lies_on_a_device(own: ModuleType, monkeypatch: pytest
 
 
 def test_what_is_prepared_on_a_device_is_a_copy(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tensors of the CPU stand for those of a device."""
+    """Tensors of the CPU play those of a device."""
     torch = pytest.importorskip("torch")
     api = import_module("ozfp4._api.prepare")
     stand_in = SimpleNamespace(from_dlpack=lambda x: torch.from_numpy(x.entries))
@@ -389,7 +389,7 @@ def test_an_array_of_the_cpu_is_taken() -> None:
             return np.eye(4)
 
     class Table:
-        """What has a column of this name, and no device."""
+        """A table: attributes are columns, and there is no device."""
 
         def __array__(self, *_: Any, **__: Any) -> Any:
             return np.eye(4)

@@ -102,7 +102,7 @@ def test_memory_that_takes_too_long_to_compare_counts_as_shared(
 
     monkeypatch.setattr(np, "shares_memory", give_up)
     pattern, wide = r"^out: the array shares memory with a$", noise((3, 9))
-    wide[:, :4] = A  # beside `out`, within the bytes that it spans
+    wide[:, :4] = A  # outside `out`, but within the bytes that it spans
     check_refused(ValueError, pattern, ozfp4.matmul, wide[:, :4], B, out=wide[:, 4:])
 
 

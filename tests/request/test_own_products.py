@@ -146,7 +146,7 @@ def test_numpy_makes_their_products_under_emulate(kind: Any, mode: str) -> None:
 
 
 class Plain(np.ndarray):
-    """Without products of its own."""
+    """A subclass that inherits all products."""
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")

@@ -54,7 +54,7 @@ def test_arrays(check_refused, a, words: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_np_matrix_counts_as_its_array() -> None:
-    """np.matmul gives a matrix; ours gives what it gives for every subclass."""
+    """np.matmul returns a matrix; ozfp4.matmul an array, as for every subclass."""
     c = ozfp4.matmul(np.matrix(A), np.matrix(B))
     assert type(c) is np.ndarray
     assert_same_bits(c, ozfp4.matmul(A, B))
@@ -69,7 +69,7 @@ def test_rows_of_several_lengths() -> None:
 
 
 def tensors():
-    """What each is called, the tensor, and words of the error."""
+    """The name of each, the tensor, and words of the error."""
     torch = pytest.importorskip("torch")
     a = torch.from_numpy(A)
     single = a.float()

@@ -1,6 +1,6 @@
-"""A device that does everything late: what is asked of it runs in threads, one a queue, after random delays.
+"""A device that does everything late: its work runs in threads, one a queue, after random delays.
 
-What reads memory before it is written, or writes to it before it is read, makes another result here. Its memory is counted.
+Reads before a write, or writes before a read, give other results here. Its memory is counted.
 """
 
 from __future__ import annotations

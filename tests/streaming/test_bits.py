@@ -114,7 +114,7 @@ def test_empty_shapes(shapes: Any, options: dict[str, Any]) -> None:
 
 
 def slices(extent: int) -> st.SearchStrategy[slice]:
-    """Of at least one entry of an axis, backwards too."""
+    """Slices of at least one entry of an axis, backwards too."""
     return st.builds(
         lambda first, count, step: slice(first, first + count * step, step)
         if step > 0

@@ -1,4 +1,4 @@
-"""Copies by several threads: every entry, and nothing beside."""
+"""Copies by several threads: every entry, and nothing else."""
 
 from __future__ import annotations
 

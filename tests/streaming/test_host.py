@@ -18,7 +18,7 @@ def test_chunks_are_parts_of_the_compact_box(data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         x = np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
     if len(shape) == 4 and data.draw(st.booleans()):
-        x = x.swapaxes(0, 1)  # a stack whose axes cannot be merged
+        x = x.swapaxes(0, 1)  # a stack with axes that cannot be merged
     host = HostMatrices(x, data.draw(st.sampled_from([None, np.float32])))
 
     def some(extent: int) -> tuple[int, int]:

@@ -50,7 +50,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def workspaces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Workspaces of tiles' products, whose results are filled with something else before."""
+    """Workspaces of tiles' products. Their results are filled with other values before."""
     found: list[int] = []
     product = plain.products["matmul"]
 

@@ -1,4 +1,4 @@
-"""What is not streamed is refused before anything moves, by the argument's name; inputs and `out` stay as they were."""
+"""Operands that cannot be streamed are refused before data move, by the argument's name; inputs and `out` stay unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a product's entries are said to take on a device."""
+"""The estimated memory of a product's entries on a device."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ CAUGHT: dict[str, set[str]] = {
     "nn.functional.linear": {"addmm", "mm"},
     "linalg.multi_dot": {"mm"},
     "linalg.matrix_power": {"mm", "bmm"},
-    # Of DECOMPOSED the gradients alone.
+    # Only the gradients of DECOMPOSED are caught.
     "linalg.solve": {"mm", "bmm"},
     "linalg.cholesky": {"mm", "bmm"},
     "linalg.qr": {"mm", "bmm"},
@@ -61,7 +61,7 @@ def tensors(x: Any) -> Iterator[Any]:
 
 
 def results(operator: Any, sample: Any) -> list[Any]:
-    """Of the operator, and gradients of everything that requires one."""
+    """The results of the operator, and all gradients."""
     out = operator(sample.input, *sample.args, **sample.kwargs)
     out = list(tensors(sample.output_process_fn_grad(out)))
     leaves = [
@@ -107,12 +107,12 @@ def test_emulated_operators_give_torchs_samples(device: str, dtype: str, name: s
     assert {row.operation.removesuffix("_") for row in scope.summary.rows if row.taken} == CAUGHT[name]
 
 
-# Those that mode="fastest" knows by name.
+# Operators that mode="fastest" catches by name.
 BY_NAME = [name for name in CAUGHT if name.removeprefix("nn.functional.") in FUNCTIONS]
 
 
 class Called:
-    """What stands at an operator's name, or at that of the tensors' method, when it is called."""
+    """The function at an operator's name, or the tensors' method of that name, at the time of the call."""
 
     def __init__(self, name: str, is_method: bool) -> None:
         self.name, self._is_method = name, is_method
@@ -140,7 +140,7 @@ def test_emulated_names_give_torchs_samples(
         chains, "made", lambda problem, options, compute: compute(**options.keywords_of(problem.dtype))
     )
     scope = ozfp4.emulate(dtypes=FLOATS)
-    # torch's table has einsum as a function of its own, which calls it by name.
+    # torch's table wraps einsum in a function that calls it by name.
     check(OPERATORS[name], device, dtype, scope, None if name == "einsum" else Called(name, is_method))
     assert {row.operation for row in scope.summary.rows if row.taken} == {name.removeprefix("nn.functional.")}
 

@@ -1,7 +1,7 @@
-"""NumPy's own tests of matmul, TestMatmul of test_multiarray.py, with ozfp4.matmul in place of NumPy's.
+"""NumPy's own tests of matmul, TestMatmul of test_multiarray.py, with ozfp4.matmul instead of NumPy's.
 
-Also where a test calls np.matmul by its name. Each test that calls it for every dtype runs once a dtype. What differs from
-NumPy is listed by name with its reason, and must differ: what is listed and passes fails here.
+Also where a test calls np.matmul by its name. Each test that calls it for every dtype runs once a dtype. Differences
+from NumPy are listed by name with their reason; a listed test that passes fails here.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Counted:
 
 
 class WithOurs(ModuleType):
-    """NumPy as the tests see it: np.matmul is ours."""
+    """NumPy as the tests see it: np.matmul is that of ozfp4."""
 
     def __init__(self, matmul: Counted) -> None:
         super().__init__("numpy")

@@ -1,4 +1,4 @@
-"""torch's own samples of its products, from its table of operators: ours gives what torch gives, within torch's tolerance.
+"""torch's own samples of its products, from its table of operators: ozfp4's results are torch's within torch's tolerance.
 
 Torch multiplies float32 and complex64 in twice the precision for that: its own error exceeds its tolerance where sums cancel.
 

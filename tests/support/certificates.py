@@ -14,7 +14,7 @@ from ozfp4.testing._oracle import Array, Sums, special_entries
 
 
 def disjoint(a: Array, b: Array) -> npt.NDArray[np.bool_]:
-    """The entries whose row and column are nonzero at no common index, so that (A B)_ij = 0; NaN is not zero."""
+    """Entries with a row and a column that are nonzero at no common index, so that (A B)_ij = 0; NaN is not zero."""
     common = (a != 0).astype(np.float64) @ (b != 0).astype(np.float64)
     return np.asarray(common == 0)
 

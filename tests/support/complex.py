@@ -20,7 +20,7 @@ def joined(re: Array, im: Array) -> Array:
 
 
 def real_form(a: Array, b: Array) -> tuple[Array, Array]:
-    """Complex `a` and `b` as the real operands whose product holds re C in columns 0, 2, 4, ... and im C in the others.
+    """Complex `a` and `b` as real operands: their product holds re C in columns 0, 2, 4, ... and im C in the others.
 
     >>> left, right = real_form(np.array([[1 + 2j]]), np.array([[3 + 4j]]))
     >>> left.tolist(), right.tolist(), (left @ right).tolist()

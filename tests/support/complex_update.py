@@ -1,4 +1,4 @@
-"""What ``ozfp4.gemm`` of complex operands must return, bit for bit, by references of real ones and integers."""
+"""References for ``ozfp4.gemm`` of complex operands, bit for bit, by references of real ones and integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the operands of a test lie, so that one test serves arrays of NumPy, tensors on the CPU and tensors on a GPU."""
+"""Where the operands of a test lie, so that one test is for arrays of NumPy, tensors on the CPU and tensors on a GPU."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def why_missing(name: str) -> str | None:
 
 
 def _owner(x: np.ndarray) -> np.ndarray:
-    """The array whose memory a view shows."""
+    """The array that owns the memory of a view."""
     while isinstance(x.base, np.ndarray):
         x = x.base
     return x
@@ -109,14 +109,14 @@ class Device:
 
 
 class Memory:
-    """Memory of the device that stands for that of arrays, in one call."""
+    """Copies of the memory of arrays on the device, for one call."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
         self._storages: dict[int, tuple[Any, np.ndarray]] = {}
         self._tensors: dict[
             int, tuple[np.ndarray, Any]
-        ] = {}  # with the array, whose address is not taken again then
+        ] = {}  # with the array, so that its address is not used again
 
     def put(self, x: Any) -> Any:
         if isinstance(x, tuple):

@@ -1,7 +1,7 @@
 """Seeded operands, enumerated once and used by tests and benchmarks alike.
 
-A *kind* fills an m × k by k × n pair with values, a *view* lays an array out in memory in some other way, a
-*stack* is a pair of shapes, a *path* a way to multiply. All are functions of their arguments and the seed.
+A *kind* fills an m × k by k × n pair with values. A *view* lays an array out in memory in some other way. A *stack*
+is a pair of shapes, a *path* a way to multiply. All are functions of their arguments and the seed.
 
 >>> a, b = operands("cancelling", 7, 30, 5, seed=1)
 >>> a = VIEWS["reversed"](a)
@@ -47,7 +47,7 @@ def _signs(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _odd_fractions(rng: np.random.Generator, shape: tuple[int, ...], f: Format) -> Array:
-    """Random significands in [1, 2) whose last bit is set."""
+    """Random significands in [1, 2) with the last bit set."""
     digits = rng.integers(2 ** (f.precision - 2), 2 ** (f.precision - 1), shape)
     fractions: Array = np.ldexp(2.0 * digits + 1.0, 1 - f.precision)
     return fractions
@@ -87,7 +87,7 @@ def _whole_range(rng: np.random.Generator, m: int, k: int, n: int, f: Format) ->
 
 
 def _row_exponents(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
-    """Every row of A and column of B at an exponent of its own, so that C meets overflow and underflow."""
+    """Every row of A and column of B at another exponent, so that C meets overflow and underflow."""
     a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
     a = np.ldexp(a, rng.integers(f.lowest, f.max_exponent - 1, (m, 1)))
     return a, np.ldexp(b, rng.integers(f.lowest, f.max_exponent - 1, (1, n)))
@@ -137,7 +137,7 @@ def _spikes(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tupl
 
 
 def _scaling_ties(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
-    """Entries halfway between two scaled integers, beside a largest entry of exponent 0 in each row."""
+    """Entries halfway between two scaled integers; the largest entry of each row has exponent 0."""
 
     def lines(rows: int) -> Array:
         digits = rng.integers(0, 2 ** rng.integers(1, f.precision, (rows, k)))
@@ -150,7 +150,7 @@ def _scaling_ties(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -
 
 
 def _final_ties(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
-    """Results halfway between two floats, or one bit far below that beside it; also at subnormal results.
+    """Results halfway between two floats, or off that by one bit far below; also subnormal results.
 
     C_ij = ±x ± half an ulp ± (nothing or something below 2^-2 ulps), assembled from products along K.
     """
@@ -206,7 +206,7 @@ def _identity(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tu
 
 
 def _specials(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
-    """NaN and infinities of both signs here and there, beside zeros."""
+    """NaN and infinities of both signs here and there, and zeros."""
     a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
     for x in (a, b):
         x[rng.random(x.shape) < 0.2] = 0.0
@@ -216,7 +216,7 @@ def _specials(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tu
 
 
 def _infinities(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
-    """Infinities whose products agree in sign in some entries and cancel in others; no NaN, no zeros."""
+    """Infinities with products that agree in sign in some entries and cancel in others; no NaN, no zeros."""
     a, b = np.abs(rng.standard_normal((m, k))), np.abs(rng.standard_normal((k, n)))
     a[:, ::2] *= -1
     b[::2] *= -1
@@ -274,7 +274,7 @@ def operands(
         return np.ascontiguousarray(a, dtype=dtype), np.ascontiguousarray(b, dtype=dtype)
 
 
-# ---- Lines: kinds whose columns of B are made as rows of A are
+# ---- Lines: kinds with columns of B made like rows of A
 
 
 def _deep(rng: np.random.Generator, lines: int, k: int, f: Format) -> Array:
@@ -329,7 +329,7 @@ def any_operands(
 
 
 def noise(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> Array:
-    """A new array whose bytes are all 0xAB: what ``out=`` should hold before a call, so that a gap shows."""
+    """A new array with all bytes 0xAB, as ``out=`` before a call, so that a gap shows."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     return np.full(size, 0xAB, np.uint8).view(dtype).reshape(shape)
 
@@ -489,7 +489,7 @@ PATHS = (
     Path("I", "int8", "least"),
     Path("I", "fp64", "least"),
 )
-#: Paths that serve every accuracy, and complex numbers and integers as well.
+#: Paths for every accuracy, and for complex numbers and integers as well.
 LEAST = tuple(path for path in PATHS if path.family == "least")
 
 # ---- Modes -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 James Demmel, Xiaoye Li, Julien Langou, Weslley Pereira, Mark Gates, Cindy Rubio González, BLIS Retreat 2024. The operands
 tell apart what an implementation does inside from its results alone: conventional sums of n products, Strassen-like
-recursion, floating point, fixed point. Written from the description of the tests; each function says what it shows.
+recursion, floating point, fixed point. Written from the description of the tests; the docstring of each names its subject.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Zeros:
 
 
 def complementary_zeros(n: int, seed: int = 0) -> Zeros:
-    """Test 1b: n/2 rows and columns whose nonzero entries never meet.
+    """Test 1b: n/2 rows and columns without common nonzero indices.
 
     Sums of products give exact zeros there; Strassen-like algorithms, which add entries before they multiply, do not.
     """
@@ -75,9 +75,9 @@ def graded(n: int, exponent: int, seed: int = 0) -> tuple[Array, Array]:
 def repeated_scales(n: int, block: int, seed: int = 0) -> tuple[Array, Array]:
     """Test 3b: tells fixed from floating point inside Strassen-like algorithms that stop at blocks of `block`.
 
-    Columns of A and rows of B are scaled by powers of two and their inverses in a random order that repeats with `block`;
-    the last row of A and the last column of B are at the largest scale throughout, so that a fixed-point conversion of
-    whole blocks flushes the others to zero.
+    Columns of A and rows of B are scaled by powers of two and their inverses in a random order that repeats with `block`.
+    The last row of A and the last column of B have the largest scale, so that a fixed-point conversion of whole blocks
+    flushes the others to zero.
     """
     rng = np.random.default_rng([seed, n, block])
     top = widest_exponent(n)

@@ -1,7 +1,7 @@
-"""Operands whose products are hard to round, built by solving for them; seeded, as in `generators`.
+"""Operands with products that are hard to round, built by solving for them; seeded, as in `generators`.
 
-A *hard kind* fills an m × k by k × n pair so that the real product of every row with the first column lies at, or a tiny
-remainder beside, a number where rounding changes its mind. Other columns are the first one times powers of two.
+A *hard kind* fills an m × k by k × n pair. The real product of every row with the first column is a number where rounding
+changes, or a tiny remainder off it. Other columns are the first one times powers of two.
 
 >>> a, b = hard_operands("near-ties", 7, 30, 5, seed=1)
 """
@@ -97,14 +97,14 @@ def _subnormal(rng: np.random.Generator, f: Format) -> Fraction:
 
 
 def _overflow(rng: np.random.Generator, f: Format) -> Fraction:
-    """The largest number, half an ulp above it, and the power of two above, or beside them."""
+    """The largest number, half an ulp above it, the power of two above, and numbers near these."""
     last = _power(f.max_exponent - f.precision + 1)
     number = _power(f.max_exponent + 1) - Fraction(int(rng.integers(0, 4)), 2) * last
     return _sign(rng) * (number + _remainder(rng, last))
 
 
 def _cancelled(rng: np.random.Generator, f: Format) -> Fraction:
-    """What is left of a sum of numbers of ordinary size: nothing, or next to nothing."""
+    """The remainder of a sum of numbers of ordinary size: zero, or nearly."""
     digits = int(rng.integers(0, 2**f.precision))
     return (
         _sign(rng)
@@ -163,7 +163,7 @@ def _top(f: Format) -> tuple[int, int]:
 
 
 def _single_products(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
-    """K = 1 at heart: odd x and y whose product's lower half is all but a tie, y = (2^q + r) / x modulo 2^(q + 1)."""
+    """K = 1 at heart: odd x and y with a product that is nearly a tie, y = (2^q + r) / x modulo 2^(q + 1)."""
     p = f.precision
     a, b = np.zeros((m, k)), np.zeros((k, n))
     if not (m and k and n):

@@ -1,4 +1,4 @@
-"""A core of a device, whose tensors lie on torch's CPU."""
+"""A core of a device, with tensors on torch's CPU."""
 
 from __future__ import annotations
 

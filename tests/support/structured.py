@@ -1,5 +1,5 @@
-"""Operands with many zeros in a pattern: most entries of their products are exact zeros, because a row of the one and a column
-of the other are nonzero at no common index."""
+"""Operands with patterns of zeros: most entries of their products are exact zeros, as row and column have no common nonzero
+index."""
 
 from __future__ import annotations
 

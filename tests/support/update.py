@@ -1,4 +1,4 @@
-"""What ``ozfp4.gemm`` must return, bit for bit: alpha A B + beta C in Python's integers, rounded once. Nothing here calls the
+"""References for ``ozfp4.gemm``, bit for bit: alpha A B + beta C in Python's integers, rounded once. Nothing here calls the
 core."""
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Matrix:
 def _products(
     left: _Matrix, right: _Matrix, accuracy: str, bits: int | None, precision: int, engine: str
 ) -> list[list[Dyadic]]:
-    """What the accuracy takes for A B, entry by entry."""
+    """A B before the last rounding, by the accuracy, entry by entry."""
     a, b = left.x, right.x
     chains = np.zeros((a.shape[0], b.shape[1]), bool)
     if accuracy == "correct":

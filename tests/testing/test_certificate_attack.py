@@ -1,8 +1,8 @@
 """Attacks on the certificates of "standard": inputs built, and searched for, to bring the error close to what is promised.
 
 A certified entry may differ from the real product by (n - 1) u (|A| |B|)_ij before its last rounding, n the fewer nonzero entries
-of row and column. Lines of mean depths at the threshold, with large entries across from small ones and every rounding to one
-side, reach an eighth of it by depth, four ninths by magnitudes; no search found more.
+of row and column. The worst lines have mean depths at the threshold, large entries across from small ones, and every
+rounding to one side. They reach an eighth of it by depth, four ninths by magnitudes; no search found more.
 """
 
 from __future__ import annotations

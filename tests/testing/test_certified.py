@@ -123,7 +123,7 @@ def test_graded_rows_are_right() -> None:
 
 
 def test_one_product_is_rounded_once() -> None:
-    """A permutation permutes, a diagonal matrix scales: chains of one product, whose other steps add zeros."""
+    """A permutation permutes, a diagonal matrix scales: chains of one product, as the other steps add zeros."""
     rng = np.random.default_rng(1)
     x = spread(rng, (64, 40), 300)
     order = rng.permutation(64)

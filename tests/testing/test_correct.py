@@ -112,7 +112,7 @@ def test_it_is_the_real_product_rounded(kind: str, dtype: type) -> None:
     "kind", ["normal", "phi32", "whole-range", "tiny-results", "final-ties", "cancelling"]
 )
 def test_it_agrees_with_mpmath(kind: str) -> None:
-    """mpmath adds and rounds on its own; it knows no subnormal numbers and no overflow."""
+    """mpmath adds and rounds independently; it has no subnormal numbers and no overflow."""
     a, b = operands(kind, 4, 9, 4, seed=3)
     directions = {"nearest": "n", "down": "f", "up": "c", "zero": "d"}
     for rounding, direction in directions.items():

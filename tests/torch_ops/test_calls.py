@@ -88,7 +88,7 @@ def test_out_counts_as_written() -> None:
     assert_same_bits(out, ozfp4.matmul(A, B))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch, of its own
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by torch itself
 def test_tangents_outside_of_torch_func() -> None:
     from torch.autograd import forward_ad
 

@@ -14,7 +14,7 @@ from support import chosen, complex_matmul
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch, of its own
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by torch itself
 REAL, COMPLEX = torch.float64, torch.complex128
 
 

@@ -15,7 +15,7 @@ from ozfp4.testing import assert_same_bits
 torch = pytest.importorskip("torch")
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own
+pytestmark = pytest.mark.filterwarnings("ignore")  # by torch itself
 COUNT = 3
 
 
@@ -25,7 +25,7 @@ def entries(*shape: int, dtype: Any = torch.float64) -> Any:
 
 
 def mapped(shape: tuple[int, ...], dim: int | None) -> Any:
-    """Entries of that shape, and where `dim` says one more axis there."""
+    """Entries of that shape, with one more axis at `dim` if given."""
     return entries(*shape) if dim is None else entries(*shape[:dim], COUNT, *shape[dim:])
 
 
@@ -97,7 +97,7 @@ def test_vmap_of_gram_of_integers_and_of_vmap() -> None:
     assert_same_bits(both, ozfp4.matmul(a[:, None], b))
 
 
-# ---- Derivatives of derivatives, of functions that are made of a product; what torch makes of its own product
+# ---- Derivatives of derivatives, of functions that are made of a product; as torch makes them of its product
 
 A, B, C = entries(2, 3), entries(3, 2), entries(2)
 Product = Callable[[Any, Any], Any]

@@ -22,7 +22,7 @@ import ozfp4  # noqa: E402
 from ozfp4._support import torch_private as private  # noqa: E402
 
 ROOT = Path(ozfp4.__file__).parent
-# Names of objects of torch whose module does not say that they are private.
+# Private names of objects of torch that no module name marks as private.
 OF_OBJECTS = {"_local_tensor", "_spec", "_get_backend", "_current_level"}
 
 

@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from torch.autograd import forward_ad  # noqa: E402
 from torch.func import grad, jvp, vjp, vmap  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch, of its own
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by torch itself
 A = torch.arange(1, 10, dtype=torch.float64).reshape(3, 3) ** 2 / 7
 B = A.mT.contiguous()
 Call = Callable[[Any], Any]

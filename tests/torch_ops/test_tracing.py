@@ -1,4 +1,4 @@
-"""What torch traces holds the operators: compiled without breaks, once for all shapes; exported, faked, functionalised."""
+"""Traces of torch hold the operators: compiled without breaks, once for all shapes; exported, faked, functionalised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of which operands torch surely does not have to see the product as an operator: asked before every product of tensors."""
+"""Operands of which torch need not see the product as an operator; checked before every product of tensors."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_errors_of_torch_are_passed_on():
 
 
 def test_operands_that_are_here():
-    """On a CPU or a GPU, beside numbers; by a function that outlives what it is of."""
+    """Tensors on a CPU or a GPU, and numbers; by a function that outlives its owner."""
     are_here = library.unwatched().are_here
     assert are_here((A, None, 1, 2.5, 1j, A))
     assert are_here(())

@@ -110,7 +110,7 @@ def test_whole_products(kind: str, single: bool) -> None:
         assert kind != "thin" or min(product.expected.shape) <= 8
 
 
-# Of the rows and the columns of a whole product, after which the first ones come again: 7 rows of 40 scales, 5 columns of 50.
+# Periods of whole products: 7 different rows with 40 scales, 5 different columns with 50 scales.
 ROWS, COLUMNS = 280, 50
 
 

@@ -63,7 +63,7 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, kept: Kept) -> Non
     assert_same_bits(ozfp4.matmul(A, B, backend="int8", accuracy="scaled"), EXACT)
     assert kept() == {"fp64": "yes", "int8": "yes"}
     fail_what_is_kept(cache)
-    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # which nobody looks at, nor tests again
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # neither read nor tested again
     assert kept() == {"fp64": "no", "int8": "no"}
     guard.forget()
     with pytest.warns(RuntimeWarning) as caught:
@@ -295,7 +295,7 @@ def test_limbs_pass_on_every_cpu(short: bool) -> None:
 
 
 def test_a_unit_that_failed_is_tested_itself_again() -> None:
-    """Not what serves in its place, which would pass."""
+    """The test does not run the replacement, which would pass."""
     a, kernels_named = np.ones((5, 5)), []
     for is_disabled in (False, True):
         _core.disable_limb_unit(is_disabled)

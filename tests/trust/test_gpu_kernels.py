@@ -1,8 +1,7 @@
-"""Self-tests of GPU kernels as Python has them, without a GPU: what is fake is the extension, which says of each kernel what a
-test is to find.
+"""Self-tests of GPU kernels in Python, without a GPU: a fake extension sets the outcome of the test of each kernel.
 
-That wrong kernels are found is tested in tests/product/trust_check.cpp; that the real ones pass, and others serve in place of
-wrong ones, in tests/cuda/test_selftest.py.
+tests/product/trust_check.cpp tests that wrong kernels are found, tests/cuda/test_selftest.py that the real ones pass and that
+others replace wrong ones.
 """
 
 from __future__ import annotations

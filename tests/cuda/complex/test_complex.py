@@ -28,7 +28,7 @@ def complex_operands(kind, m, k, n, dtype=np.complex128):
 
 
 def fp4_kernels():
-    """Those of this device and build that multiply the planes of a complex FP4 plan, as E2M1 codes or as bytes."""
+    """Kernels of this device and build for the planes of a complex FP4 plan, as E2M1 codes or as bytes."""
     cuda, elements = extension.extension(), gpu_elements("II", "fp4")
     return [
         name

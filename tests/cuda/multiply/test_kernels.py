@@ -1,4 +1,4 @@
-"""Every multiply kernel that runs on the GPU at hand, in whole products, against the kernel that serves them there."""
+"""Every multiply kernel that runs on this GPU, in whole products, against the kernel that it uses by default."""
 
 from __future__ import annotations
 

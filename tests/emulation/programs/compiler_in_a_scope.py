@@ -1,4 +1,4 @@
-"""A scope does without the compiler, and serves what that compiles."""
+"""A scope needs no compiler, and emulates compiled functions."""
 
 import sys
 

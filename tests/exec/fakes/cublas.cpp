@@ -58,7 +58,7 @@ void* at(void* matrix, std::int64_t entries) {
   return static_cast<T*>(matrix) + entries;
 }
 
-// In the pointer mode of the device nobody else may read a factor: the test passes addresses with this bit, which are none.
+// In the pointer mode of the device only cuBLAS may read a factor: this bit makes the test's addresses invalid elsewhere.
 const void* factor_at(const Handle* handle, const void* address) {
   const auto bit = std::uintptr_t(handle->pointer_mode) << 62;
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(address) & ~bit);

@@ -22,8 +22,8 @@ std::atomic<unsigned long long> context{1};
 std::mutex lock;
 std::vector<std::pair<void*, std::size_t>> on_host;
 
-// A capture elsewhere forbids this to all threads but those that do not care; nobody may touch the default stream where it waits for
-// that.
+// A capture elsewhere forbids this to all threads but those in relaxed mode. If its stream waits for the default stream, no
+// thread may use the default stream.
 bool breaks(bool is_default) {
   if (!is_elsewhere || (mode == 2 && !(is_default && does_wait))) return false;
   return is_broken = true;
@@ -31,9 +31,9 @@ bool breaks(bool is_default) {
 }  // namespace
 
 extern "C" {
-// A graph is captured on a stream that nobody here calls with, which waits for the default stream or not.
+// A graph is captured on a stream without calls here, which waits for the default stream or not.
 void fake_capture_elsewhere(int begins, int waits_for_default) { is_elsewhere = begins, does_wait = waits_for_default; }
-int fake_trial() { return breaks(false) ? 900 : 0; }  // of kernels, on a stream of its own
+int fake_trial() { return breaks(false) ? 900 : 0; }  // of kernels, on a separate stream
 int fake_is_broken() { return is_broken; }
 int fake_mode() { return mode; }  // of captures, in this thread
 int cuThreadExchangeStreamCaptureMode(int* other) { return std::swap(mode, *other), 0; }

@@ -1,5 +1,5 @@
-"""Programs that call cuBLAS, each a function: `python cublas.py NAME ARGUMENTS`. FAKES is the folder of the stand-ins, OURS
-that of a libozfp4 with CUDA. Products are of small integers, which all of them make exactly."""
+"""Programs that call cuBLAS, each a function: `python cublas.py NAME ARGUMENTS`. FAKES is the folder of the stand-ins, `OURS`
+that of a libozfp4 with CUDA. Products are of small integers, exact by every library."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def on_device(x: Any, letter: str) -> P:  # an address that the stand-in of cuBL
 
 
 def stream_of(number: int) -> P:
-    """A handle with a stream of its own."""
+    """A handle with a new stream."""
     other = P()
     assert cublas.cublasCreate_v2(byref(other)) == 0
     assert cublas.cublasSetStream_v2(other, P(number)) == 0

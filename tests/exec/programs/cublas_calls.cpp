@@ -1,5 +1,5 @@
-// Products of cuBLAS that a program asks for, each compared with its own entries made on the host: exactly rounded where the
-// argument is "correct", else to the precision of FP64. Prints "N passed, N failed"; status 77 without a GPU.
+// Calls of cuBLAS by a program. Each result is compared with entries made on the host: correctly rounded where the argument is
+// "correct", else within the precision of FP64. Prints "N passed, N failed"; status 77 without a GPU.
 #include <cublas_v2.h>
 
 #include <algorithm>
@@ -205,7 +205,7 @@ void others(cublasHandle_t handle, const char* name) {
     check("factors on the device", dc.read(), 1);
     is_exact = is_asked;
   }
-  {  // a graph, whose product is cuBLAS's own
+  {  // a graph: cuBLAS makes its product
     const bool is_asked = std::exchange(is_exact, false);
     const Device<T> dc(c);
     void* workspace = nullptr;

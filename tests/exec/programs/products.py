@@ -280,7 +280,7 @@ def repairs() -> None:
 
 
 def threads() -> None:
-    """The triangle of several threads, each with memory of its own, too."""
+    """Products of several threads, triangles too, each with separate memory."""
     a, b, x = numbers((40, 30), float), numbers((30, 20), float), numbers((500, 30), float)
     right, square = ozfp4.matmul(a, b), ozfp4.matmul(x, x.T.copy())
     failed = []
