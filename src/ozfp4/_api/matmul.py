@@ -131,7 +131,7 @@ def matmul(
         must be left out or agree with it. Its bits are the capacity of "scaled"; "standard" needs
         57 bits and "correct" 76 (28 and 47 for a float32 result).
     workspace_limit : int, optional
-        *Advanced.* Bytes of workspace. The default is 2**30 on a CPU; on a GPU it is 2**33 or a
+        *Advanced.* Bytes of workspace. The default is ``2**30`` on a CPU; on a GPU ``2**33`` or a
         quarter of its memory, whichever is less, or more if the smallest blocks need more. A
         product that needs more goes in blocks. With `device`: bytes on each device, by default
         four fifths of what is free there; with device="cpu" a limit cuts the product into tiles.

@@ -60,8 +60,9 @@ def matmul(
         Layouts of `a` and `b`, see Notes. `a` by columns and `b` by rows are cuts of k; one of
         them alone is allowed. "stack" needs all axes of the result's stack, and its first extent.
     result : str, optional
-        Layout of the result. The default is "stack" if an operand is cut so. Else it is "rows" if `a` is cut by rows, "columns"
-        if `b` is cut by columns, "rows" if k is cut, and "replicated" otherwise.
+        Layout of the result. The default is "stack" if an operand is cut so. Else it is "rows" if
+        `a` is cut by rows, "columns" if `b` is cut by columns, "rows" if k is cut, and
+        "replicated" otherwise.
     out : torch.Tensor, optional
         Where to write this rank's part of the result: its exact shape and dtype, no memory shared
         with the inputs. Some ranks may pass one and others none.
@@ -123,8 +124,9 @@ def matmul(
     gradient of a replicated operand is whole and the same on each rank; that of a replicated
     result has to be so. The backward pass is a collective call as well.
 
-    **Streams.** On a GPU products are enqueued on the current stream. The host waits for the exchange, but not for the device,
-    *unless the result moves, as a replicated one does. Then all ranks make sure that the products of all could be enqueued.
+    **Streams.** On a GPU products are enqueued on the current stream. The host waits for the
+    exchange, but not for the device, unless the result moves, as a replicated one does. Then all
+    ranks make sure that the products of all could be enqueued.
 
     Examples
     --------

@@ -272,8 +272,8 @@ def solve(
 ) -> Any:
     """X with A X = B for a square matrix A.
 
-    `refine` corrects X by residuals that are correctly rounded. The error of an entry is then one rounding and u / 32 of the
-    largest entry of its column (2^-58 in float64).
+    `refine` corrects X by residuals that are correctly rounded. The error of an entry is then one
+    rounding and u / 32 of the largest entry of its column (2^-58 in float64).
 
     Parameters
     ----------
