@@ -117,7 +117,7 @@ def lapack_failures(written: str) -> tuple[list[str], int]:
 
 
 def lapack(sources: Path, workers: int) -> Run:
-    # A shared library, with a BLAS of its own whose symbols others may define.
+    # A shared library, with its own BLAS under symbols that others may define.
     build = with_cmake(
         sources, workers, "-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DBUILD_INDEX64_EXT_API=OFF"
     )

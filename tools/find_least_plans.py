@@ -7,8 +7,8 @@ the question is which moduli reach the largest P within a total of Q products. T
   recipes    for every m <= 225 the recipe of least R = 1, 3 or 4, over all multipliers b and all (s, t);
              each is multiplied out for all m*m pairs of residues (least_plans/encoding.py, recipes.py)
   sets       for every Q the pairwise coprime set of largest P, by exact dynamic programming, and again as an
-             integer program whose dual bound certifies the optimum (least_plans/sets.py); the same with every modulus
-             at what a product of complex integers costs it (least_plans/gaussian.py)
+             integer program with a dual bound that certifies the optimum (least_plans/sets.py); the same with every modulus at
+             its cost for a product of complex integers (least_plans/gaussian.py)
   beyond     what other recipes, with terms of any form, could and could not change (least_plans/beyond.py)
 
 docs/inside/least-plans.md tells the mathematics and the results. Needs NumPy and SciPy.
@@ -58,7 +58,7 @@ def search() -> tuple[dict[int, Recipe], list[ModuliSet]]:
 
 
 def search_complex(recipes: Mapping[int, Recipe]) -> tuple[dict[int, int], list[ModuliSet]]:
-    """What each modulus costs in a complex product, and the sets of largest P."""
+    """The cost of each modulus in a complex product, and the sets of largest P."""
     costs = gaussian.complex_products({m: r.products for m, r in recipes.items()})
     best = best_sets(costs, COMPLEX_PRODUCTS_MAX)
     return costs, [gaussian.cheapest_first(chosen, costs) for chosen in best]

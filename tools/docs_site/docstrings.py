@@ -1,5 +1,5 @@
-"""Docstrings as the reference shows them: examples outside a section of their own become code, as Markdown has no doctests;
-options that a function takes by the name of their dictionary stand in its signature; and defaults are those of the signature,
+"""Docstrings as the reference shows them. Examples outside a section for them become code, as Markdown has no doctests.
+Options that a function takes by the name of their dictionary stand in its signature. Defaults are those of the signature,
 where griffe takes the first of the values in braces, of many parameters at once too."""
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def functions(parent: griffe.Object) -> Iterator[griffe.Function]:
 
 
 def name_options(function: griffe.Function, options: griffe.Module) -> None:
-    """Put the options that ``@takes(Dictionary, "name", ...)`` stands for into the signature, in place of ``**options``, unless
-    the docstring names them so, too."""
+    """Replace ``**options`` in the signature by the options of ``@takes(Dictionary, "name", ...)``, unless the docstring
+    names them so, too."""
     if function.docstring and "**options\n" in function.docstring.value:
         return
     for decorator in function.decorators:

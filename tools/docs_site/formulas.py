@@ -11,7 +11,7 @@ INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
 # The output of latex2mathml for a command that it does not have.
 UNKNOWN = re.compile(r"<m(?:i|o|text)>(\\[A-Za-z]+)</m(?:i|o|text)>")
-# Names of functions, which latex2mathml does not set apart from what stands beside them, and a bracket that follows.
+# Names of functions, which latex2mathml does not set apart from their neighbours, and a bracket that follows.
 NAME = re.compile(r"<mi>([a-z]{2,})</mi>(<mo[^>]*>&#x00028;)?")
 # Sizes of delimiters that browsers choose by themselves.
 SIZES = re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![A-Za-z])")

@@ -23,7 +23,7 @@ ROLE = re.compile(r":(?:func|class|meth|attr|mod|data):<code>~?([\w.]+)</code>")
 
 
 def on_config(config: Any) -> Any:
-    """Let a pattern of notebooks in the navigation stand for what it finds."""
+    """Replace a pattern of notebooks in the navigation by the notebooks that it finds."""
 
     def expand(entry: Any) -> list[Any]:
         if isinstance(entry, str) and entry.endswith("*.ipynb"):

@@ -1,4 +1,5 @@
-"""A notebook as a page of the site in Markdown, its pictures beside it: it looks and is searched and checked as all pages are."""
+"""A notebook as a page of the site in Markdown, with its pictures next to it: it looks and is searched and checked as all
+pages are."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def _indented(text: str) -> str:
 
 
 def _caption(cells: list[Any], index: int) -> str:
-    """What the Markdown behind the cell says of its figure: the text for those who do not see it."""
+    """The description of a figure in the Markdown behind the cell: the text for those who do not see it."""
     for cell in cells[index + 1 : index + 3]:
         if cell.cell_type == "markdown" and (found := CAPTION.search(cell.source)):
             words = re.sub(r"[$`*\\\[\]{}|<>]", "", found[2])

@@ -1,11 +1,11 @@
-"""What recipes of any form could change: bounds and searches around the question of 58 products at 121 bits.
+"""Possible gains of recipes of any form: bounds and searches around the question of 58 products at 121 bits.
 
-A recipe of any form is: limb functions l_r of x and k_r of y with values in S and weights w_r such that
-sum_r w_r l_r(x) k_r(y) = x y (mod m). docs/inside/least-plans.md proves the lemmas that are used here:
+A recipe of any form has limb functions l_r of x and k_r of y with values in S, and weights w_r. With them sum_r w_r l_r(x)
+k_r(y) = x y (mod m). docs/inside/least-plans.md proves the lemmas that are used here:
 
   - a prime p >= 17 has R in {3, 4} only where Karatsuba or pair recipes exist, and never R <= 2;
-  - a modulus with a prime factor q >= 17 and R <= 4 is at most 225; R = 3 needs m triples of S on a plane
-    modulo q (`plane_points`), and is Karatsuba when 2 and 3 do not divide m;
+  - a modulus with a prime factor q >= 17 and R <= 4 is at most 225. R = 3 needs m triples of S on a plane modulo q
+    (`plane_points`), and is Karatsuba when 2 and 3 do not divide m;
   - R = 2 needs primes up to 13, and is decided for each m by `two_products`;
   - R = 5 of a prime that no pair covers needs p points of S**5 in a three-dimensional subspace modulo p
     that is the kernel of an MDS code (`five_limb_planes`).
@@ -117,7 +117,7 @@ def relaxed_products(products: Mapping[int, int]) -> dict[int, int]:
 
 
 def least_useful_modulus(best: Sequence[ModuliSet], r: int) -> tuple[int, int]:
-    """What a modulus coprime to all others must exceed to be of use: alone, and on average with others.
+    """The bound that a modulus coprime to all others must exceed to be of use: alone, and on average with others.
 
     Several moduli of r products each, j of them, need a geometric mean above (2**bits / P(Q - r*j)) ** (1/j).
     """

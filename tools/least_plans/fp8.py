@@ -1,8 +1,8 @@
 """The same question for FP8, for the runtime model alone: this package has no such backend.
 
 E4M3 holds integers of four bits times powers of two. Sums of K products are exact in FP32 while LIMIT**2 K <= 2**24: with
-limbs up to 32 up to K = 16384. Recipes as in encoding.py, of Karatsuba's with s = t = 1 alone, whose third limb is c0 + c1
-itself; what they reach is found, and nothing says that it is the most.
+limbs up to 32 up to K = 16384. Recipes as in encoding.py, of Karatsuba's with s = t = 1 alone, with c0 + c1 itself as third
+limb. The sets are found, and not proven to be the most.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _reaches(m: int, values: NDArray[np.int64]) -> bool:
 
 
 def karatsuba_base(m: int) -> int | None:
-    """Some b with c0 + b c1 in every residue class modulo m, over the limbs whose sum is a limb."""
+    """Some b with c0 + b c1 in every residue class modulo m, over the limbs with a sum that is a limb."""
     if PAIRS.shape[1] < m:
         return None
     return next((b for b in range(m) if _reaches(m, PAIRS[0] + b * PAIRS[1])), None)

@@ -60,7 +60,7 @@ def _numbers(values: Iterable[int | str], indent: str = "    ", width: int = 108
 
 
 def useful_sets(best: Sequence[ModuliSet]) -> list[ModuliSet]:
-    """Those sets that reach further than every set of fewer products."""
+    """The sets that reach further than every set of fewer products."""
     return [now for before, now in pairwise(best) if now.product > before.product]
 
 

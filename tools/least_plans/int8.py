@@ -23,8 +23,8 @@ def nested_moduli(count: int) -> tuple[int, ...]:
 
 
 def complex_moduli(split: int, most: int) -> tuple[int, ...]:
-    """Of complex products: descend from 256 for `split` moduli that split, at two products each, then again for those of four
-    products, whose factors are none of those that split; every prefix is pairwise coprime."""
+    """For complex products: descend from 256 for `split` moduli that split, at two products each. Then again for those of
+    four products, which share no factor with those that split; every prefix is pairwise coprime."""
     chosen: list[int] = []
 
     def descend(allowed: Callable[[int], bool], count: int) -> None:

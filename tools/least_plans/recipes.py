@@ -1,15 +1,14 @@
 """Exhaustive search for the recipe of fewest products of each modulus.
 
-What has to be searched. An encoding x = u*c0 + v*c1 with a unit u becomes x = c0 + b*c1, b = v/u, when x is
-replaced by x/u, a bijection of the residues that changes the weights and nothing else. When v is the unit,
-swap the limbs. So one multiplier b in 0 .. m-1 covers every two-limb encoding with a unit coefficient;
-those with two non-units exist only for composite m and reach none that has no multiplier (a test goes
-through them). For Karatsuba (s, t) and (-s, -t) give limbs e and -e, equally good since S = -S, so s <= m/2
-suffices. No other scaling is used: S has no symmetry but the sign. A modulus above |S|**2 = 225 has more
-residues than limb pairs.
+The parameters to search. An encoding x = u*c0 + v*c1 with a unit u becomes x = c0 + b*c1, b = v/u, when x is replaced by x/u.
+That is a bijection of the residues that changes the weights and nothing else. When v is the unit, swap the limbs. So one
+multiplier b in 0 .. m-1 covers every two-limb encoding with a unit coefficient; those with two non-units exist only for
+composite m and reach none that has no multiplier (a test goes through them). For Karatsuba (s, t) and (-s, -t) give limbs e and
+-e, equally good since S = -S, so s <= m/2 suffices. No other scaling is used: S has no symmetry but the sign. A modulus above
+|S|**2 = 225 has more residues than limb pairs.
 
-Among the valid parameters of the least kind the search takes those with the smallest limbs: the largest limb
-that any residue needs, then the sum of the squares of all limbs, then the least (b, s, t).
+Among the valid parameters of the least kind the search takes those with the smallest limbs. It compares the largest limb that
+any residue needs, then the sum of the squares of all limbs, then the least (b, s, t).
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Pairwise coprime sets of moduli with the largest product P for a given number of products Q.
 
-`best_sets` is exact: dynamic programming with P as a Python integer. A modulus m <= 225 that has a recipe
-has at most one prime factor p >= 13 (13*17 = 221 has no recipe), so a state is no more than the products
-spent and which of the primes 2, 3, 5, 7, 11 are used. The moduli with the same p are alternatives, each
-tried against the states from before any of them.
+`best_sets` is exact: dynamic programming with P as a Python integer. A modulus m <= 225 that has a recipe has at most one prime
+factor p >= 13 (13*17 = 221 has no recipe). So a state is no more than the products spent and which of the primes 2, 3, 5, 7, 11
+are used. The moduli with the same p are alternatives, each tried against the states from before any of them.
 
 `solve_program` is the same question as an integer program for HiGHS,
 
     maximise sum_m log2(m) x_m   subject to   sum_m R_m x_m <= Q,   sum_{m: p | m} x_m <= 1 for each prime p,
 
-whose dual bound is an independent certificate that no set does better.
+with a dual bound that is an independent certificate that no set does better.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def best_sets(products: Mapping[int, int], budget: int) -> list[ModuliSet]:
         if len(large) > 1:
             raise ValueError(f"modulus {m} has two prime factors above 11")
         mask = sum(1 << i for i, p in enumerate(SMALL_PRIMES) if p in factors)
-        # a modulus of small primes only is a group of its own: its mask alone says what it excludes
+        # a modulus of small primes only is a separate group: its mask alone decides what it excludes
         groups.setdefault(large[0] if large else -m, []).append((m, r, mask))
 
     states: dict[tuple[int, int], _State] = {(0, 0): (1, ())}

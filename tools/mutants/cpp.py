@@ -1,7 +1,7 @@
 """Mutations of C++ in the project's format, found in the text: binary operators stand between spaces, pointers do not.
 
 Only what runs on the host is mutated: bodies of functions, in them nothing of static_assert, constexpr, template or throw, and
-nothing that only nvcc reads. Where the guess is wrong the compiler says so, and the mutant is replaced.
+nothing that only nvcc reads. Where the guess is wrong the compiler fails, and the mutant is replaced.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def masked(text: str) -> str:
 
 
 def runs(code: str) -> list[bool]:
-    """Of each offset whether it is inside the body of a function."""
+    """For each offset whether it is inside the body of a function."""
     inside, stack, head = [], [False], 0
     for at, c in enumerate(code):
         inside.append(stack[-1])
@@ -110,7 +110,7 @@ def statement(code: str, at: int) -> tuple[int, int, bool]:
 
 
 class Scan:
-    """What can be mutated in one file, kind by kind."""
+    """The possible mutations of one file, kind by kind."""
 
     def __init__(self, text: str) -> None:
         self.text, self.code = text, masked(text)

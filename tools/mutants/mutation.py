@@ -1,4 +1,4 @@
-"""One change of one place, and how a source text takes it beside what it replaces."""
+"""One change of one place, and how a source text takes it instead of the old text."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Outcome:
 
 
 class Suite:
-    """The tests of a tree in a folder of its own."""
+    """The tests of a tree in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.tree, self.build = folder, folder / "tree", folder / "build"
@@ -88,7 +88,7 @@ class Suite:
         self.environment |= {"OZFP4_LIBRARY_BUILD": str(self.build), "OPENBLAS_NUM_THREADS": "2"}
 
     def configure(self) -> None:
-        # Beside the package: tests start processes that look nowhere else.
+        # Next to the package: tests start processes that look nowhere else.
         (self.tree / "src" / "ozfp4_mutant.py").write_text(PYTHON_SWITCH)
         ask = [sys.executable, "-m", "pybind11", "--cmakedir"]
         pybind11 = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
@@ -99,7 +99,7 @@ class Suite:
         )
 
     def compile(self, jobs: int) -> str:
-        """What the compiler says where it fails, "" where it does not; the extension modules then stand in the tree."""
+        """The errors of the compiler, "" without one; the extension modules then are in the tree."""
         command = ["cmake", "--build", self.build, f"-j{jobs}", "--", "-k", "0"]
         said = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -129,7 +129,7 @@ class Suite:
         self.seconds = dict(seconds)
 
     def reached(self) -> set[int]:
-        """The mutants whose code some test ran in `measure`."""
+        """The mutants with code that some test ran in `measure`."""
         noted = self.folder / "reached"
         return {int(number) for number in noted.read_text().split()} if noted.exists() else set()
 
