@@ -27,7 +27,9 @@ constexpr int kMostParts = 64;              // of the rows, and of the columns: 
 
 // An H200 at N = 16384, in a microsecond: bytes that scale and encode move, and products of bytes that a multiprocessor adds.
 constexpr double kPreparedBytes = 3.4e6, kMultiplied = 5.9e6;
-constexpr double kLaunches = 50;  // microseconds of a block: of four launches, each of which begins and ends
+// Microseconds of a block: four or five launches, each of which begins and ends, and the last tiles of its operands. Blocks of
+// "correct" at N = 16384 took 100 to 220.
+constexpr double kLaunches = 120;
 
 constexpr std::int64_t kNorms = round_up(sizeof(ScaleDecision), 8);  // from a decision to the two norms that it was made of
 
@@ -274,7 +276,8 @@ std::int32_t part_of(std::int32_t extent, std::int64_t count) {
 }
 
 // The fastest of `best` and the blocks of the output that stay at or below `cap` bytes, with the turns and pieces of K of
-// `whole`. For each number of parts of the rows the most columns that fit are tried. None where none fit.
+// `whole`. For each number of parts of the rows a bisection tries parts of the columns, up to the largest that fit. None where
+// none fit.
 void find_fastest_blocks(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& whole, std::int64_t cap,
                          const ForcedChoice& forced, std::optional<CudaLayout>& best) {
   const auto attempt = [&](const Cut& cut) {

@@ -1,8 +1,8 @@
 // The other exchangeable part of the mma.sync kernels: how a stage of the ring is filled.
 //
 // A loader has kWarps separate warps, or none: then the multiplier warps load, each a part of every stage. The full barrier of a
-// stage counts the arrivals of all who load it and completes when the tiles have arrived. Rows beyond the operand and bytes
-// beyond K arrive as zeros.
+// stage counts the arrivals of all who load it and completes when the tiles have arrived. Bytes beyond K arrive as zeros; rows
+// beyond the operand hold anything.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,16 @@ class CopyLoads {
   __device__ __forceinline__ void enter(const Source& from) {
     a_ = start(p_.a, from.row_a, from.matrix.a, from.plane_a);
     b_ = start(p_.b, from.row_b, from.matrix.b, from.plane_b);
-    rows_a_ = p_.m - from.row_a - row();
-    rows_b_ = p_.n - from.row_b - row();
+    clamp(p_.m - from.row_a, rows_a_);
+    clamp(p_.n - from.row_b, rows_b_);
   }
   // `k`: first byte along K.
   __device__ __forceinline__ void load(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
-    const int bytes = max(0, min(16, p_.k_bytes - k - 16 * chunk()));
-    copy<C::kM>(a_ + k, p_.a.pitch, rows_a_, bytes, shared.a(stage));
-    copy<C::kN>(b_ + k, p_.b.pitch, rows_b_, bytes, shared.b(stage));
+    if (p_.k_bytes - k >= C::kRowBytes) {
+      copy_both<true>(shared, stage, k);
+    } else {
+      copy_both<false>(shared, stage, k);
+    }
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared.full(stage)) : "memory");
   }
 
@@ -47,28 +49,46 @@ class CopyLoads {
 
   static __device__ __forceinline__ const std::uint8_t* start(const PlaneArray& planes, int first_row, int matrix, int plane) {
     return static_cast<const std::uint8_t*>(planes.data) + plane * planes.plane_stride + matrix * planes.batch_stride +
-           (first_row + row()) * planes.pitch + 16 * chunk();
+           first_row * planes.pitch + 16 * chunk();
   }
 
-  // rows: passes with kRowsAtOnce * i < rows have a row to copy. bytes: of a chunk that are read, the rest becomes zero.
-  template <int kRows>
-  static __device__ __forceinline__ void copy(const std::uint8_t* source, std::int64_t pitch, int rows, int bytes,
-                                              std::uint32_t tile) {
-    static_assert(kRows % kRowsAtOnce == 0 && kRowsAtOnce % 8 == 0, "whole passes; the swizzle is the same in all of them");
-    const std::uint32_t target = tile + swizzled_chunk<C::kRowBytes>(row(), chunk());
+  // The rows that this thread copies, of `left` that the operand has here. The last one stands for those beyond it, whose
+  // products nobody stores: a comparison for every tile, not for every chunk.
+  template <int kPasses>
+  static __device__ __forceinline__ void clamp(int left, std::uint32_t (&rows)[kPasses]) {
 #pragma unroll
-    for (int i = 0; i < kRows / kRowsAtOnce; ++i) {
-      const int size = kRowsAtOnce * i < rows ? bytes : 0;
-      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(target + i * kRowsAtOnce * C::kRowBytes),
-                   "l"(source), "r"(size)
-                   : "memory");
-      source += kRowsAtOnce * pitch;
+    for (int i = 0; i < kPasses; ++i) rows[i] = static_cast<std::uint32_t>(min(row() + kRowsAtOnce * i, left - 1));
+  }
+
+  // kIsWhole: all of the stage's bytes are in K, and an address takes one instruction; else those beyond it become zeros.
+  template <bool kIsWhole>
+  __device__ __forceinline__ void copy_both(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
+    const int bytes = kIsWhole ? 16 : max(0, min(16, p_.k_bytes - k - 16 * chunk()));
+    copy<kIsWhole>(a_ + k, p_.a.pitch, rows_a_, bytes, shared.a(stage));
+    copy<kIsWhole>(b_ + k, p_.b.pitch, rows_b_, bytes, shared.b(stage));
+  }
+  template <bool kIsWhole, int kPasses>
+  static __device__ __forceinline__ void copy(const std::uint8_t* source, std::int64_t pitch,
+                                              const std::uint32_t (&rows)[kPasses], int bytes, std::uint32_t tile) {
+    static_assert(kRowsAtOnce % 8 == 0, "the swizzle is the same in all passes");
+    const std::uint32_t target = tile + swizzled_chunk<C::kRowBytes>(row(), chunk());
+    const auto step = static_cast<std::uint32_t>(pitch);  // of bytes of K, fewer than 2^32
+#pragma unroll
+    for (int i = 0; i < kPasses; ++i) {
+      const std::uint32_t at = target + i * kRowsAtOnce * C::kRowBytes;
+      const std::uint8_t* const from = source + std::uint64_t(rows[i]) * step;
+      if constexpr (kIsWhole) {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+      } else {
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes) : "memory");
+      }
     }
   }
 
   const MultiplyParams& p_;
-  const std::uint8_t *a_, *b_;  // of this thread, at K = 0
-  int rows_a_, rows_b_;
+  const std::uint8_t *a_, *b_;  // of this thread, in the tile's first row at K = 0
+  static_assert(C::kM % kRowsAtOnce == 0 && C::kN % kRowsAtOnce == 0, "whole passes");
+  std::uint32_t rows_a_[C::kM / kRowsAtOnce], rows_b_[C::kN / kRowsAtOnce];
 };
 
 struct CopyLoader {
