@@ -63,7 +63,10 @@ def with_cmake(sources: Path, workers: int, *options: str) -> Path:
 
 
 def pytest_failures(written: str) -> tuple[list[str], str]:
-    return re.findall(r"^(?:FAILED|ERROR) (\S+)", written, re.M), written.splitlines()[-1]
+    lines = written.splitlines()
+    if not lines:
+        raise SystemExit("pytest: it wrote nothing")
+    return re.findall(r"^(?:FAILED|ERROR) (\S+)", written, re.M), lines[-1]
 
 
 def with_pytest(package: str, workers: int, folder: Path) -> Run:
@@ -97,7 +100,7 @@ def grading(sources: Path, workers: int) -> Run:
         failed, graded = [], 0
         for program in ("test_blas3", "grade_blas3"):
             for routine in routines:
-                written = output([*before, str(build / program), *routine.split()], build)
+                written = output([*before, str(build / program), *routine.split()], build, (0, 1))
                 found, count = grading_failures(written)
                 failed += [f"{program} {routine}: {what}" for what in found]
                 graded += count
@@ -124,6 +127,8 @@ def lapack(sources: Path, workers: int) -> Run:
     command = ["ctest", "--test-dir", str(build), "--tests-regex", "^LAPACK-", "--parallel", str(workers)]
 
     def run(before: list[str]) -> tuple[list[str], str]:
+        for path in (build / "TESTING").glob("*.out"):
+            path.unlink()  # of a run before
         # A tester that ends with an error, which counts for none of its checks.
         failed = re.findall(r"^\s+\d+ - (\S+ \(.*\))", output([*before, *command], build, (0, 8)), re.M)
         checks = 0
