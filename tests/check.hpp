@@ -1,4 +1,4 @@
-// What the stand-alone checks share: random numbers, and the count of what passed.
+// Parts that the stand-alone checks share: random numbers, and the count of checks that passed.
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,8 @@ constexpr std::int64_t kM = 70, kN = 40, kK = 90, kWorkspace = 1 << 26;
 constexpr std::size_t kMarked = 4096;
 constexpr double kOne = 1, kZero = 0;
 
-// What one thread does to a stream while `call` runs in this one: it captures what marks some memory, and then launches it.
+// The work of one thread on a stream while `call` runs in this one: it captures a kernel that marks some memory, and then
+// launches it.
 void check_beside_capture(const std::string& name, unsigned kind, const std::function<void()>& call) {
   const Device marked(Bytes(kMarked, 0));
   std::promise<void> begun, over;

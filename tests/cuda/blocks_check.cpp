@@ -1,5 +1,5 @@
-// How products are cut (cuda/layout/blocks.hpp): the workspace stays at or below the cap, every part of it lies inside, turns,
-// blocks and pieces make the whole product exactly once, and what is launched for them is in the range of the multiply kernels.
+// How products are cut (cuda/layout/blocks.hpp). The workspace stays at or below the cap, every part of it lies inside, and
+// turns, blocks and pieces make the whole product exactly once. Their launches are in the range of the multiply kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include "cuda/standard/standard.hpp"
 #include "plan/workspace_error.hpp"
 
-// What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
+// The planner's questions to the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
 TileChoice choose_tile(const GemmShape& shape, Kernel, Element element, const Gpu&, const ForcedChoice& forced) {
   TileChoice choice;
@@ -50,7 +50,7 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-constexpr std::uintptr_t kBase = std::uintptr_t(1) << 60;  // of addresses that nobody reads
+constexpr std::uintptr_t kBase = std::uintptr_t(1) << 60;  // of addresses that are not read
 constexpr std::int64_t kUnlimited = std::int64_t(1) << 62;
 
 // Products of INT8 too, by six and by nine products.
@@ -233,7 +233,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       if (turn.stored_b.exists()) scratch = std::max(scratch, scale_scratch_bytes(turn.a));
       parts.push_back({layout.scratch, scratch});
     }
-    // Those of an operand that is kept are elsewhere.
+    // Planes of an operand that is kept are elsewhere.
     const bool has_a = !turn.stored_a.exists(), has_b = !turn.stored_b.exists();
     parts.push_back({layout.a.planes, has_a ? schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch : 0});
     parts.push_back({layout.b.planes, has_b ? schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch : 0});
@@ -246,7 +246,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
         parts.push_back({layout.b_masks, mask * turn.b.stack.count() * layout.columns});
       }
       report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty() || !plan.promise.counts_rounded());
-      if (layout.has_magnitudes && index == 0) {  // the largest turn, whose outputs have room for the others
+      if (layout.has_magnitudes && index == 0) {  // the largest turn, with outputs that have room for the others
         const std::int64_t room =
             magnitude_room(turn.a.stack.count(), layout.rows, k) + magnitude_room(turn.b.stack.count(), layout.columns, k);
         report(name + ": magnitudes where the outputs were", room <= out);
@@ -289,7 +289,7 @@ void check_product(const CudaPlan& plan, const CudaProduct& product, std::int64_
     if (!report(name + ": what is too small", error.limit() == cap, text)) return;
     const std::int64_t least = error.least();
     report(name + ": the least is above the cap", least > cap);
-    // A small multiple of one tile, beside what scale leaves for every line.
+    // A small multiple of one tile, compared with the output of scale for every line.
     const std::int64_t lines = 2 * (std::int64_t(product.a.outer) + product.b.outer);
     report(name + ": the least is small", least < 12'000'000 + 20 * lines, text);
     check_layout(plan, product, make_layout(plan, product, Gpu(), least), least, name + " least");
@@ -409,7 +409,7 @@ void check_whole_products() {
   }
 }
 
-// What a device takes over the models decides among the ways; what is forced is made so whatever they say.
+// The ratios of a device to the models decide among the ways; a forced way is used whatever they are.
 void check_factors_of_ways() {
   const PlanWay& int8 = kWays[0];
   Gpu gpu;
@@ -441,7 +441,7 @@ void check_factors_of_ways() {
   }
 }
 
-// The largest tiles of K up to 128 need more shared memory than a block has on some devices: others serve them.
+// The largest tiles of K up to 128 need more shared memory than a block has on some devices: others are used there.
 void check_room_for_tiles() {
   Gpu gpu;
   CudaPlan plan = cuda_plan_of(kWays[0], 53, 128);

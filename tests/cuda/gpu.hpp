@@ -1,4 +1,4 @@
-// What the stand-alone checks that use a GPU share: REQUIRE(call) ends the program where a call of the CUDA runtime fails.
+// Parts that the stand-alone checks that use a GPU share: REQUIRE(call) ends the program where a call of the CUDA runtime fails.
 #pragma once
 
 #include <cuda_runtime_api.h>

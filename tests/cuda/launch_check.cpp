@@ -1,5 +1,5 @@
-// What csrc/cuda/launch.cpp asks of CUDA: the functions of the runtime that it calls are played here, with kernels whose code is
-// of any version.
+// The calls of csrc/cuda/launch.cpp to CUDA: the functions of the runtime are played here, with kernels that have code of any
+// version.
 #include <cstring>
 #include <map>
 #include <string>
@@ -168,7 +168,7 @@ void check_code_decides() {
   query = cudaSuccess;
 }
 
-// Clusters of a device, of code that has them; blocks where a launch asks for none.
+// Clusters of a device, of code that has them; blocks for a launch without clusters.
 void check_clusters(LaunchConfig config) {
   device = 3;
   config.cluster_blocks = 0;

@@ -115,7 +115,7 @@ Promise whole_promise(Second second = Second::none, std::uint64_t modulus = 0) {
 
 const PlanRequest kWhole{Scheme::two, Alphabet::int8, "least", 64, 1 << 20};
 
-// Products of integers, whose operands are any of 64 bits and whose results are of any type.
+// Products of integers, with operands that are any of 64 bits and results of any type.
 void check_integers() {
   const PlanRequest fp4{Scheme::two, Alphabet::fp4, "least", 65, 1 << 20},
       small{Scheme::two, Alphabet::int8, "least", 8, 1 << 20};
@@ -146,7 +146,7 @@ void check_integers() {
   is_refused(kResidues, real, "modulus and overflows are for products of integers");
 }
 
-// Of operands that are kept, with more lines than the product takes: whole, in blocks and in pieces of K.
+// Products of operands that are kept, with more lines than the product takes: whole, in blocks and in pieces of K.
 void check_kept_products() {
   for (const Alphabet& alphabet : {Alphabet::int8, Alphabet::fp4}) {
     for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
@@ -168,7 +168,7 @@ void check_kept_products() {
             is_cut = is_cut || !p.layout.pieces.empty();
             report("in blocks and pieces", refusal_of(p).empty(), refusal_of(p));
           }
-          report("in pieces", is_cut || k < 100'000 || sides == 3);  // whose workspace has no planes
+          report("in pieces", is_cut || k < 100'000 || sides == 3);  // it has a workspace without planes
         }
       }
     }

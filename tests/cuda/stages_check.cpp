@@ -80,7 +80,7 @@ void check_capture(const Product& p, const LaunchOptions& options) {
 
 // Leaves a device that does nothing any more.
 void check_error(Product& p, const LaunchOptions& options) {
-  p.product.result.data = reinterpret_cast<char*>(64);  // that nobody may write to
+  p.product.result.data = reinterpret_cast<char*>(64);  // that may not be written
   try {
     p.launch(options);
     report("an error is found", false);

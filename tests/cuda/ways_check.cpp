@@ -1,6 +1,6 @@
-// The models that choose (cuda/multiply/hopper/cost, cuda/layout/ways and what it asks) against what an H200 took,
-// benchmarks/choice.py's way of measuring: what they choose is within 5 % of the best, and no model is far off. And which kernel
-// they choose on GPUs with tcgen05, of which nothing was measured.
+// The models that choose (cuda/multiply/hopper/cost, cuda/layout/ways and their inputs) against the times of an H200, measured as
+// in benchmarks/choice.py. Their choices are within 5 % of the best, and no model is far off. And which kernel they choose on
+// GPUs with tcgen05, of which nothing was measured.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace {
 constexpr double kWithin = 0.05;
 constexpr double kFarOff = 0.3;
 
-// Of products by the stages, 15 moduli: the tiles / ranges of K within 5 % of the best.
+// Products by the stages, 15 moduli: the tiles / ranges of K within 5 % of the best.
 struct Tiles {
   int m, k, n;
   const char* good;
@@ -70,8 +70,8 @@ const Tiles kTilesMeasured[] = {
      "128x256/16 "},
 };
 
-// Microseconds of each way, 0 where there is none or nobody has measured. Of tiles such for which the model knows a near shape
-// without a GPU, where the widest are not considered.
+// Microseconds of each way, 0 where there is none or none was measured. Tiles for which the model has a near shape without a GPU,
+// where the widest are not considered.
 struct Ways {
   int m, k, n, matrices;
   Accuracy accuracy;

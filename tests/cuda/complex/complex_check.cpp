@@ -1,4 +1,4 @@
-// Complex plans on a GPU, as far as the host can see: the constants and tables of pairs give the plan's residues and limbs, those
+// Complex plans on a GPU, as far as the host can see. The constants and tables of pairs give the plan's residues and limbs, those
 // of the join the parts, and turns have both parts of a result. Layouts of operands, kept or not, are covered by
 // tests/api/test_prepare.py with `-k cuda`.
 #include <cstdint>

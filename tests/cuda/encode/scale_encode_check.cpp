@@ -1,5 +1,5 @@
-// The arithmetic that scale and encode share on the GPU, on the host: scaled integers, residues, limbs and digits in words, sums
-// of squares, facts of lines, and what is rounded. Results of their kernels: tests/api with `-k cuda`,
+// The arithmetic that scale and encode share on the GPU, on the host. It is scaled integers, residues, limbs and digits in words,
+// sums of squares, facts of lines, and the rounded entries. Results of their kernels: tests/api with `-k cuda`,
 // tests/cuda/test_accuracy.py.
 #include <algorithm>
 #include <cmath>
@@ -200,7 +200,7 @@ void check_limb_words() {
   report("limb words, base 256", good256);
 }
 
-// The value that digits stand for, lowest first.
+// The value of digits, lowest first.
 template <int Words, class Digit>
 WideInt<Words> value_of_digits(int count, std::uint32_t base, const Digit& digit) {
   WideInt<Words> x = wide_zero<Words>();
@@ -363,8 +363,8 @@ const Kind kinds[] = {{"int8", Scheme::two, Alphabet::int8},
                       {"fp4 paper", Scheme::two, Alphabet::fp4, false, "paper"},
                       {"fp4 karatsuba", Scheme::two, Alphabet::fp4, false, "paper-karatsuba"}};
 
-// The moduli of scheme II are of no more integers than about 110 bits over the fp4 alphabet, 160 over int8; the paper's are of
-// 53 and of K up to 76,549.
+// The moduli of scheme II are for integers of up to about 110 bits over the fp4 alphabet, 160 over int8. The paper's are for 53
+// and for K up to 76,549.
 bool has_plan(int bits, const Kind& kind, int k) {
   if (kind.family[0] == 'p') return bits <= 53 && k < 70000;
   return kind.scheme == Scheme::one || bits <= (kind.alphabet.residue_is_limb() ? 150 : 100);

@@ -1,5 +1,5 @@
-// The integer of an entry modulo 2^64 and modulo numbers, and whether it fits a type, from its residues: what the kernel for
-// integer results computes, with the constants that it is given, against the integer itself. Host only.
+// The integer of an entry modulo 2^64 and modulo numbers, and whether it fits a type, from its residues. The results of the
+// kernel for integers, with its constants, are compared with the integer itself. Host only.
 #include <string>
 #include <vector>
 

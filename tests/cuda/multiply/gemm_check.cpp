@@ -1,5 +1,5 @@
-// The multiply kernels against a loop on the CPU: equality, every kernel that runs here, every tile shape, every action, sizes
-// around the edges of tiles and of K blocks, K up to the limits of INT32 and FP32 accumulators.
+// The multiply kernels against a loop on the CPU: equality, every kernel that runs here, every tile shape, every action. Sizes
+// are around the edges of tiles and of K blocks, K up to the limits of INT32 and FP32 accumulators.
 //
 //   gemm_check host                  whether all problems are accepted
 //   gemm_check gpu [part of a name]
@@ -138,7 +138,7 @@ Schedule make_schedule(Kind kind, Element element, int k, int units) {
       planes = 3;
       for (int u = 0; u < units; ++u) {
         for (int t = 0; t < 3; ++t) {
-          // What FP32 accumulators start with is limited, those of integers wrap.
+          // The start of FP32 accumulators is limited, that of integers wraps.
           const int multiplier = is_float && t < 2 ? 1 - 2 * random_int(0, 1) : 2 * random_int(-40, 40) + 1;
           schedule.steps.push_back(
               make_step(t, (t + u) % 3, 0, k, t < 2 ? Action::multiply : Action::store_int32, 0, multiplier, u));
@@ -416,7 +416,7 @@ void add_batch(Case& test) {
   test.b_batches = 2 * extent[1];
 }
 
-// What the kernel takes on this GPU.
+// The arguments that the kernel takes on this GPU.
 std::vector<Case> make_cases(Kernel kernel, const Gpu& gpu) {
   std::vector<Case> cases;
   const bool residues_only = stores_residues_only(kernel);

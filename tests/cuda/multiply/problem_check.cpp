@@ -1,5 +1,5 @@
-// What find_problem_error refuses: each rule of multiply/contract.hpp by one change of a problem that is right, with the whole
-// sentence, and the last value that is still right where the rule is a limit.
+// The refusals of find_problem_error. Each rule of multiply/contract.hpp is broken by one change of a problem that is right, with
+// the whole sentence. Where the rule is a limit, the last value that is still right is tested as well.
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -1,4 +1,4 @@
-// The schedules of all kinds of plans against the products themselves: whole, and of pieces of K whose outputs are added.
+// The schedules of all kinds of plans against the products themselves: whole, and of pieces of K with outputs that are added.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -160,7 +160,7 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
   report(name, error == nullptr, error == nullptr ? "" : error);
 }
 
-// Outputs of pieces of K, each with a schedule of its own, add up to those of the whole.
+// Outputs of pieces of K, each with its own schedule, add up to those of the whole.
 void check_pieces(const Plan& plan, Element element, int k, const std::string& name) {
   for (const bool is_extreme : {false, true}) {
     const Lines lines = draw_lines(plan, element, k, is_extreme);

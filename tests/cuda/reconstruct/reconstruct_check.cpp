@@ -1,6 +1,7 @@
-// The arithmetic of stage 4 on the GPU, on the host: that of arith/wide/column_crt.hpp and cuda/reconstruct/round_fast.hpp, with
-// the constants and fragments of make_reconstruct_plan, against crt_from_columns() and round_scaled(), and the sums of the long
-// form against the residues that they must have, for every plan and every prefix. Whole results: tests/api with `-k cuda`.
+// The arithmetic of stage 4 on the GPU, on the host. arith/wide/column_crt.hpp and cuda/reconstruct/round_fast.hpp, with the
+// constants and fragments of make_reconstruct_plan, are compared with crt_from_columns() and round_scaled(). The sums of the long
+// form are compared with the residues that they must have, for every plan and every prefix. Whole results: tests/api with `-k
+// cuda`.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -167,7 +168,7 @@ bool check_rounding(const WideInt<Words>& x, int exponent, long& rare) {
   return is_rare ? !is_safe : float_bits(fast) == float_bits(general);
 }
 
-// What the proof of arith/wide/column_crt.hpp takes for granted: offset f in [2^15 + 3, 2^15 + 3.51), f = inverse / 2^32.
+// The assumption of the proof of arith/wide/column_crt.hpp: offset f in [2^15 + 3, 2^15 + 3.51), f = inverse / 2^32.
 bool has_right_offset(std::uint32_t inverse, std::uint32_t offset) {
   const std::uint64_t product = std::uint64_t(offset) * inverse, least = ((std::uint64_t(1) << 15) + 3) << 32;
   return product >= least && product - least < (std::uint64_t(51) << 32) / 100;

@@ -1,5 +1,5 @@
-// The tests that certify a row and a segment of columns at once, on the host: what they let pass is certified one by one too, and
-// they let pass what they are made for.
+// The tests that certify a row and a segment of columns at once, on the host. The entries that they pass are certified one by one
+// too, and they pass the entries that they are made for.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// The launches of sums and Gram matrices of integers give the bits of a CPU, with kernels that run there: which copies are made,
-// where they lie, and what is combined. In place of the launches stand functions on memory of the host.
+// The launches of sums and Gram matrices of integers give the bits of a CPU, with kernels that run there. Tested are the copies
+// that are made, where they lie, and how they are combined. Functions on memory of the host replace the launches.
 #include "arith/modulo.hpp"
 #include "cuda/elementwise/matrices.hpp"
 #include "plan/choice.hpp"

@@ -1,5 +1,5 @@
-// The launches of a product, or of a Gram matrix, give its bits, with kernels that run on the CPU: which copies are made, where
-// they lie, and which real product is multiplied. In place of the launches stand functions on memory of the host.
+// The launches of a product, or of a Gram matrix, give its bits, with kernels that run on the CPU. Tested are the copies that are
+// made, where they lie, and which real product is multiplied. Functions on memory of the host replace the launches.
 #include "arith/accuracy/bound.hpp"
 #include "arith/exact/conjugate.hpp"
 #include "arith/update/part_sum.hpp"

@@ -81,7 +81,7 @@ Product gram_of(const EntryType& type, const Operand& x, char* c) {
   return {type, x.rows, x.rows, x.columns, x, adjoint, type, type, {c, x.rows * type.bytes(), type.bytes()}};
 }
 
-// Blocks of a Gram matrix, whose operands are lines of one that is kept.
+// Blocks of a Gram matrix, with operands that are lines of one that is kept.
 void check_lines() {
   const EntryType type = random_int(0, 1) == 0 ? kD : kS;
   const std::int64_t n = random_int(1, 3000), k = random_int(1, 3000);
@@ -130,7 +130,7 @@ GramProblem lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy, std:
   return product::lay_out_gram(gram, options.workspace_limit, keep, find);
 }
 
-// All lines are kept where they have room in the usual workspace, else groups of them; every entry on or above the diagonal is
+// All lines are kept where they have room in the usual workspace, else groups of them. Every entry on or above the diagonal is
 // multiplied, and lines are kept where they are columns.
 void check_grams() {
   struct Gram {

@@ -35,7 +35,7 @@ inline ResultMatrix random_result(std::int64_t entry, std::int64_t rows, std::in
 inline std::int64_t bound_bytes(const Product& p) { return p.type.is_complex ? 16 : 8; }
 inline std::int64_t addend_bytes(const Product& p) { return entry_bytes(p.addend_part) * (p.type.is_complex ? 2 : 1); }
 
-// The same product whose matrices lie elsewhere: one behind the other, as may be, or anywhere; a step of 0 stays.
+// The same product with matrices elsewhere: one behind the other, as may be, or anywhere; a step of 0 stays.
 inline void place_anywhere(Product& p) {
   const bool is_plain = random_int(0, 1) == 0;
   const std::int64_t entry = p.type.bytes();
@@ -68,7 +68,7 @@ inline void place_anywhere(Product& p) {
   }
 }
 
-// The second result beside the first.
+// The second result next to the first.
 enum class Beside : std::uint8_t { nothing, bound, upper };
 
 // `is_mixed`: operands may be of other types, and stacks have several axes; `rounds_once`: no factor has both parts.

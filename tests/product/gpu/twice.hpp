@@ -1,5 +1,5 @@
-// A product on the CPU and once more elsewhere: stacks of several axes, operands of two types, whatever strides results have,
-// what is added, bounds, and the product rounded up; noise between the entries stays.
+// A product on the CPU and once more elsewhere: stacks of several axes, operands of two types, results of any strides, an addend,
+// bounds, and the product rounded up. Noise between the entries stays.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// That a tile order names every tile once; and the two warpgroups of hopper/turns.cuh that take tiles in turns, played through
-// with barriers as the hardware has them, in random interleavings.
+// A tile order names every tile once. The two warpgroups of hopper/turns.cuh that take tiles alternately are played through with
+// barriers as the hardware has them, in random interleavings.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -42,9 +42,9 @@ void check_orders() {
   report("many units of one tile", unit.unit == INT32_MAX && unit.matrix == 0 && unit.m == 0 && unit.n == 0);
 }
 
-// ---- Tiles in turns ----------------------------------------------------------------------------------------------------
+// ---- Alternating tiles -------------------------------------------------------------------------------------------------
 
-// What walk/steps.cuh wants of a kernel's parameters.
+// The parameters that walk/steps.cuh expects of a kernel.
 struct Params {
   TileOrder order;
   Divisor batches;
@@ -54,7 +54,7 @@ struct Params {
   GemmStep steps[4 * 7];
 };
 
-// A step of the ring's order: whose it is, and its stages.
+// A step of the ring's order: its warpgroup, and its stages.
 struct Turn {
   std::uint32_t tile;
   int step, group;
@@ -115,7 +115,7 @@ std::vector<Turn> order_of(const Block& block) {
 
 bool is_same(const Tile& x, const Tile& y) { return x.unit == y.unit && x.matrix == y.matrix && x.m == y.m && x.n == y.n; }
 
-// What one warp does, one after the other.
+// The work of one warp, one after the other.
 struct Operation {
   enum Kind { sync, arrive, wait_full, release, wait_empty, load } kind;
   std::uint32_t stage = 0, parity = 0;  // sync and arrive: the named barrier
@@ -149,7 +149,7 @@ void multiply_stages(Program& program, RingPosition<kStages>& ring, std::uint64_
   }
 }
 
-// What Consumer::run does on the way, and whether that is in step with the order.
+// The calls of Consumer::run, and whether they are in step with the order.
 template <int kStages>
 Program consumer_program(const Block& block, const std::vector<Turn>& turns, int group, bool& is_in_step) {
   Program program;
@@ -187,7 +187,7 @@ Program consumer_program(const Block& block, const std::vector<Turn>& turns, int
   return program;
 }
 
-// The same of a warpgroup that shares all tiles, whose order is that of the tiles.
+// The same of a warpgroup that shares all tiles, in the order of the tiles.
 template <int kStages>
 Program sharing_program(const Block& block, const std::vector<Turn>& steps, int group) {
   Program program;
