@@ -60,7 +60,7 @@ std::vector<std::pair<std::int64_t, FloatBits<T>>> first_nans(const Product& p, 
   return found;
 }
 
-// Entries of C with a NaN in their row of op(A) or column of op(B) get the bits of the first one, in the order of k, a row before
+// Entries of C with a NaN in their row of op(A) or column of op(B) get its bits: the first one's in the order of k, a row before
 // a column. A complex entry has them in both of its parts. Precondition: a product that is made and is no triangle.
 template <class T>
 void keep_payloads(const Product& p) {

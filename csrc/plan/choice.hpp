@@ -24,8 +24,9 @@ struct RankedUnit {
 // decide, not m and n: what is moved differs little and counts for small matrices alone. The request's alphabet is not looked at.
 std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector<UnitRate>& units);
 
-// The rate of a GPU's FP4 unit compared with that of the unit for its bytes, which is known by its kernels alone; 1: it has none,
-// and limbs are bytes. A GPU with tcgen05 that multiplies bytes by instructions of warps has next to no INT8 unit left.
+// The rate of a GPU's FP4 unit compared with that of the unit for its bytes. The kernels on it are all that is known of the
+// latter; 1: it has none, and limbs are bytes. A GPU with tcgen05 that multiplies bytes by instructions of warps has next to no
+// INT8 unit left.
 double fp4_rate(bool has_codes, bool has_tcgen05, bool has_tcgen05_bytes);
 
 // Up to here GPUs encode pairs (kMultipliedBits of arith/scale_entry.hpp); longer integers take plans of real products.

@@ -53,7 +53,7 @@ struct Group {
   PartWeights joined;                   // and its output enters the residues of the result's parts with these weights
 };
 
-// A complex product is the real product of expanded operands: A with (re, im) side by side along K, B with (re, -im) in the even
+// A complex product is the real product of expanded operands. A has (re, im) side by side along K, B has (re, -im) in the even
 // columns and (im, re) in the odd ones. Even columns of the result are real parts, odd ones imaginary parts. A plan that is
 // complex makes two entries along K one entry of each plane, and two columns one of each output, for the same result. Its k and
 // its bits are those of the real product.

@@ -1,9 +1,9 @@
 // round_scaled for the common case, a result that is zero or a normal number: conversion instructions do the rounding.
 //
-// The integer is shifted left, by words and then by bits, until its leading bit, the highest that differs from the sign, lies in
-// bit 62 or 61 of a 64-bit window. All bits below the window are or-ed into the window's last bit. That is rounding to odd, which
-// is symmetric: of the two neighbours of a number between two integers the odd one is taken, in two's complement as well. The
-// window has at least 62 significant bits, more than the 53 + 2 that make the second rounding, to nearest even, the right one.
+// The integer is shifted left, by words and then by bits. Its leading bit, the highest that differs from the sign, is then bit 62
+// or 61 of a 64-bit window. All bits below the window are or-ed into the window's last bit. That is rounding to odd, which is
+// symmetric: of the two neighbours of a number between two integers the odd one is taken, in two's complement as well. The window
+// has at least 62 significant bits, more than the 53 + 2 that make the second rounding, to nearest even, the right one.
 #pragma once
 
 #include <cstdint>

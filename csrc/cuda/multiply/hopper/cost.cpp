@@ -9,9 +9,9 @@
 namespace ozfp4::cuda::hopper {
 namespace {
 
-// Clocks, fitted to whole products on an H200 with 15 moduli, 84 shapes. They are M = N = 1024 to 6144 with K = 64 to 2048, and
-// outputs of 64 x 64 to 512 x 512 with K = 2048 to 65536 in up to 32 parts. The choice is within 5 % of the best tile and cut of
-// each.
+// Clocks, fitted to whole products on an H200 with 15 moduli, 84 shapes. They are M = N = 1024 to 6144 with K = 64 to 2048.
+// Others are outputs of 64 x 64 to 512 x 512 with K = 2048 to 65536, cut into up to 32 parts. The choice is within 5 % of the
+// best tile and cut of each.
 constexpr double kMacsPerClock = 4096;  // of one multiprocessor, bytes
 // Narrow tiles move more bytes per product, which costs energy, so clock frequency: (m + n) / (m n) beyond that of
 // 128 x 256, times this, is the loss of rate.

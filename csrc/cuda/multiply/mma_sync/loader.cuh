@@ -52,8 +52,8 @@ class CopyLoads {
            first_row * planes.pitch + 16 * chunk();
   }
 
-  // The rows that this thread copies, of `left` that the operand has here. The last one stands for those beyond it, whose
-  // products nobody stores: a comparison for every tile, not for every chunk.
+  // The rows that this thread copies, of `left` that the operand has here. The last one replaces those beyond it, as their
+  // products are not stored: a comparison for every tile, not for every chunk.
   template <int kPasses>
   static __device__ __forceinline__ void clamp(int left, std::uint32_t (&rows)[kPasses]) {
 #pragma unroll
