@@ -60,8 +60,8 @@ std::vector<std::pair<std::int64_t, FloatBits<T>>> first_nans(const Product& p, 
   return found;
 }
 
-// Entries of C with a NaN in their row of op(A) or column of op(B) get its bits: the first one's in the order of k, a row before
-// a column. A complex entry has them in both of its parts. Precondition: a product that is made and is no triangle.
+// Entries of C that have a NaN in their row of op(A) or column of op(B) get the bits of the first one. The order is that of k,
+// a row before a column. A complex entry has them in both of its parts. Precondition: a product that is made and is no triangle.
 template <class T>
 void keep_payloads(const Product& p) {
   const auto rows = first_nans<T>(p, p.a, p.m, place_in_a(p, 1, 0), place_in_a(p, 0, 1));

@@ -22,7 +22,7 @@ from .choice import Options, decide
 from .entered import Entered, nowhere
 from .summary import Decision, Problem
 
-# Raised where the library has to see to a product itself: it has errors of its own, and arguments that ozfp4 lacks.
+# Raised for a product that the library has to compute itself: it has special errors, or arguments that ozfp4 lacks.
 REFUSED = (TypeError, ValueError, IndexError)
 
 
@@ -31,8 +31,8 @@ class NoProductError(ValueError):
 
 
 class Call(NamedTuple):
-    """A product, what makes it by ozfp4 with keywords of it, the shape of the result; what it writes to while it is made; whether
-    it is of more than two operands."""
+    """A product: the function that computes it by ozfp4 with its keywords, and the shape of the result. Then the tensors
+    that it writes to meanwhile, and whether it is of more than two operands."""
 
     problem: Problem
     compute: Callable[..., Any]
@@ -87,8 +87,9 @@ def multiplied(
     args: Any = (),
     named: Any = MappingProxyType({}),
 ) -> Any:
-    """The product that `find` finds of these arguments, or the library's by `native`: where it is found to be left, by its `key`
-    (None: it has none) or now, and where ozfp4 turns out to have no room for it, or too much to repair."""
+    """The product that `find` finds of these arguments, or the library's by `native`. The library's is taken where the
+    choice leaves the product, by its `key` (None: it has none) or now. It is also taken where ozfp4 has no room for the
+    product, or too much to repair."""
     record = entered.record
     if (calls := record.left.get(key)) is not None:
         calls.add()
@@ -98,7 +99,7 @@ def multiplied(
     except REFUSED as error:
         call = None
         if key is not None and isinstance(error, NoProductError):
-            record.keep(key, _core.Calls())  # which nobody reads
+            record.keep(key, _core.Calls())  # which is not read
     if call is None:
         return native(*args, **named)
     decision = decide(call.problem, entered.options, is_several=call.is_several)
@@ -123,8 +124,8 @@ def multiplied(
 
 
 def _without_room(call: Call, options: Options, error: Exception) -> Decision | None:
-    """Why the library makes a product for which memory ended; None where it does not: where another error was raised, all
-    products have to be ozfp4's, the library has none, or a part of the result may be written."""
+    """Why the library makes a product for which memory ended, or None where it does not. It does not where another error
+    was raised, all products have to be ozfp4's, the library has none, or a part of the result may be written."""
     torch = torch_module()
     if getattr(error, "ends_product", False):  # of what ozfp4.progress calls
         return None

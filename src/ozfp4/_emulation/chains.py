@@ -1,8 +1,8 @@
-"""Places in a program one of whose products left many entries to repair (docs/inside/accuracy.md), which takes as long as the
-library's whole product: all later ones from there are the library's.
+"""Places in a program where a product left many entries to repair (docs/inside/accuracy.md). That takes as long as the
+library's whole product: all later products from there are the library's.
 
-A place is a call in the program's own code, where `ozfp4 exec` has a calling address: matrices of one shape may be covariances
-in one line and random in the next. How many are many is said once for both (csrc/product/threshold.hpp)."""
+A place is a call in the program's own code, as a calling address is for `ozfp4 exec`. Matrices of one shape may be
+covariances in one line and random in the next. How many are many is said once for both (csrc/product/threshold.hpp)."""
 
 from __future__ import annotations
 

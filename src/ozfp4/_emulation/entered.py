@@ -42,7 +42,7 @@ NOWHERE: Any = SimpleNamespace(is_open=False, outer=None, left_by_name=None)
 
 
 def entered_here() -> Iterator[Entered]:
-    """What this context is in, from the innermost."""
+    """The scopes of this context, from the innermost."""
     found = current.get()
     while found is not None:
         if found.is_open:

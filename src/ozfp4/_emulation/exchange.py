@@ -1,4 +1,4 @@
-"""Names of a library that stand for other functions while any scope is entered."""
+"""Names of a library that are replaced by other functions while any scope is entered."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from .._support.child_lock import ChildLock
 
-Site = tuple[Any, str, Any]  # a module or a class, a name there, and what it stands for meanwhile
+Site = tuple[Any, str, Any]  # a module or a class, a name there, and its replacement meanwhile
 _INHERITED = object()  # from a base of the class
 
 
 class Exchange:
-    """Of the sites that `find` names when the first scope is entered; they are as before after the last."""
+    """Replaces the sites that `find` names when the first scope is entered; they are as before after the last."""
 
     def __init__(self, find: Callable[[], list[Site]]) -> None:
         self._find, self._entered = find, 0
@@ -38,7 +38,7 @@ class Exchange:
                     self._restore()
 
     def _restore(self) -> None:
-        """What others have set meanwhile stays."""
+        """Values that others have set meanwhile stay."""
         for (namespace, name, now), before in self._before:
             if vars(namespace).get(name) is not now:
                 continue

@@ -1,9 +1,9 @@
 """NumPy's products by name, exchanged while any scope is entered: ``np.matmul`` and others, and what `numpy.linalg` calls by
 those names. Only what runs in a scope's context is emulated; all other callers get NumPy's results.
 
-They see the exchange nevertheless in three ways: a function that is told which one was called, as by __array_function__, is told
-NumPy's own and not what stands at the name; torch.compile with fullgraph=True takes no np.dot, in any thread; a module that is
-first imported meanwhile, and imports such a name, keeps what stood there."""
+The exchange is visible in three ways nevertheless. A function that gets the called one, as by __array_function__, gets
+NumPy's own and not the replacement. torch.compile with fullgraph=True takes no np.dot, in any thread. A module that is
+first imported meanwhile, and imports such a name, keeps the replacement."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ PRODUCTS: dict[str, Callable[..., Call]] = {
 
 
 def _arrays(*given: Any) -> list[Any]:
-    """As arrays; TypeError where one is of another kind, which may have products of its own, or of a dtype that none has."""
+    """As arrays. TypeError where one is of another kind, which may have its own products, or of a dtype that no product
+    has."""
     if any(type(x) not in (np.ndarray, list, tuple) and not isinstance(x, np.generic) for x in given):
         raise TypeError("no array")
     arrays = [np.asarray(x) for x in given]

@@ -1,6 +1,6 @@
-"""What torch calls for every operation of a scope: products go where the scope's choice says, all else goes on as it is.
+"""The mode that torch calls for every operation of a scope: products follow the scope's choice, all else goes on as it is.
 
-torch calls it below its gradients, so that they are what they are without, and are made of products that come here too: a
+torch calls it below its gradients, so that they are the same as without it, and consist of products that come here too. A
 backward pass that is started in the scope has it in all its threads.
 """
 
@@ -41,7 +41,7 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """False: torch does not put a function of its own before ours, which would import its compiler, a second, and take a
+        """False: torch does not put another function before this one. That would import its compiler, a second, and take a
         microsecond of each operation. Where the compiler is there already, DynamoEmulationMode has it."""
         return False
 
@@ -83,7 +83,7 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
 
     def _product(self, operator: Operator, func: Any, args: Any, named: dict[str, Any]) -> Any:
         def native() -> Any:
-            with nowhere():  # for scopes around this one, whose modes come next
+            with nowhere():  # for scopes around this one: their modes come next
                 return func(*args, **named)
 
         def find() -> Call:
@@ -100,8 +100,8 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
     def _of_foreign(
         self, foreign: list[Any], operator: Operator | None, func: Any, args: Any, named: dict[str, Any]
     ) -> Any:
-        """The tensors in a wrapper come here again, but for DTensors, which are as without a scope with all that is done for
-        them on this device; the kinds that torch traces with have no entries to multiply."""
+        """The tensors in a wrapper come here again. DTensors are an exception: they are as without a scope with all that is
+        done for them on this device. The kinds that torch traces with have no entries to multiply."""
         kind = dtensor_class()
         if kind is not None and any(issubclass(each, kind) for each in foreign):
             with nowhere():
@@ -166,6 +166,6 @@ def _has_nested(args: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_composite(func: Any) -> bool:
-    """Whether it is made of others, which torch leaves to us to take apart where it keeps no gradients: for tensors of
-    inference_mode, and in what wrappers and other modes do. Not one that calls functions, as torch.cond."""
+    """Whether it consists of others, and torch leaves it to be taken apart here where it keeps no gradients: for tensors of
+    inference_mode, and in wrappers and other modes. Not one that calls functions, as torch.cond."""
     return isinstance(func, _OPERATOR) and func.namespace == "aten" and torch_private.is_composite(func)

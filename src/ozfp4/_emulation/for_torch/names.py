@@ -2,8 +2,8 @@
 ``nn.functional.linear``, methods such as ``addmm_``. Only what runs in such a scope's context is looked at; nothing else of torch
 is touched, so that no other operation takes longer.
 
-What stands at a name equals the function in comparisons and tables, and lets the function itself be called where torch compiles,
-exports or traces."""
+The replacement at a name equals the function in comparisons and tables, and lets the function itself be called where torch
+compiles, exports or traces."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ..exchange import Exchange, Site
 from .products import FUNCTIONS, PLAIN
 
 torch: Any = require_torch()
-# The compiler knows the answer, and traces nothing behind it.
+# The answer is a constant for the compiler, which traces nothing behind it.
 is_compiling: Any = torch.compiler.is_compiling
 _OF_FUNCTIONS = ("__objclass__", "__self__", "__code__", "__defaults__", "__kwdefaults__", "__globals__")
 
 
 class Emulated(_core.Left):
-    """What stands for a function of torch, or a method of its tensors. Calls that the innermost scope is known to leave go on to
-    torch there, all others of a scope to `_otherwise`."""
+    """The replacement of a function of torch, or of a method of its tensors. Calls that the innermost scope is known to
+    leave go on to torch there, all others of a scope to `_otherwise`."""
 
     def __init__(self, path: str, original: Any, public: Emulated | None = None) -> None:
         functools.update_wrapper(self, original, (*functools.WRAPPER_ASSIGNMENTS, *_OF_FUNCTIONS))
@@ -47,9 +47,9 @@ class Emulated(_core.Left):
             return torch.overrides.handle_torch_function(self._public, args, *args, **named)
         return multiplied(scope, self._name, key, self._function.product, self._original, args, named)
 
-    @property  # type: ignore[misc] # nobody writes to it
+    @property  # type: ignore[misc] # it is never written
     def __class__(self) -> Any:
-        """The function's, by which torch's compiler knows it."""
+        """The function's, by which torch's compiler identifies it."""
         return type(self._original)
 
     def __eq__(self, other: object) -> bool:

@@ -22,8 +22,9 @@ torch: Any = require_torch()
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """A product by its name, which ends with _ where the result goes to C's place: the places of A, B and C (None: there is none)
-    among its arguments, the numbers of axes of A and B; what it does to A and B before, whether it sums products of a stack."""
+    """A product by its name, which ends with _ where the result goes to C's place. Then the places of A, B and C (None:
+    there is none) among its arguments, and the numbers of axes of A and B. Then the function that is applied to A and B
+    before, and whether it sums products of a stack."""
 
     name: str
     places: tuple[int, int, int | None]
@@ -36,7 +37,7 @@ class Operator:
         return self.name.endswith("_")
 
     def key(self, args: Any) -> Any:
-        """What all that is decided of a product depends on: neither strides nor entries."""
+        """The facts that all decisions about a product depend on: neither strides nor entries."""
         first, second, _ = self.places
         a, b = args[first], args[second]
         return self, a.shape, b.shape, a.dtype, a.device
@@ -123,7 +124,7 @@ def _share(x: Any, y: Any) -> bool:
 
 
 def _joined(a: Any, b: Any) -> tuple[Any, Any]:
-    """Of stacks whose products are summed: one product, whose inner dimension is that of all."""
+    """For stacks with products that are summed: one product, with an inner dimension that is that of all."""
     stack, m, k = a.shape
     return a.transpose(0, 1).reshape(m, stack * k), b.reshape(stack * k, b.shape[2])
 

@@ -123,8 +123,9 @@ def _einsum(equation: Any, *operands: Any) -> Call:
 
 
 class Function(NamedTuple):
-    """A product by its name: its operands' names in torch, the place of A, which B follows. `form` makes of all arguments what
-    else decides what is multiplied; or it names the next one, whose presence does (csrc/bindings/tensors/left.cpp)."""
+    """A product by its name: its operands' names in torch, the place of A, which B follows. `form` maps all arguments to
+    the further facts that decide what is multiplied. Or it names the next argument, which decides by its presence
+    (csrc/bindings/tensors/left.cpp)."""
 
     product: Callable[..., Call]
     operands: tuple[str, ...]
