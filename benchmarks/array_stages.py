@@ -1,8 +1,8 @@
-"""The stages of a product one array operation at a time, for NumPy arrays and torch tensors: what the fused ones replace.
+"""The stages of a product one array operation at a time, for NumPy arrays and torch tensors, for comparison with the fused ones.
 
-Exact like ozfp4's own stages and written for clarity, to be compared with them: one pass over memory for each plane that is
-encoded, one library GEMM for each plane product, Garner's O(L²) reconstruction beside the direct CRT. Every function
-takes and returns lists of plain 2-D arrays of one library, on one device.
+They are exact like ozfp4's own stages, and written for clarity. Each encoded plane takes one pass over memory, each plane product
+one library GEMM. Reconstruction is Garner's, O(L²), or the direct CRT. Every function takes and returns lists of plain 2-D arrays
+of one library, on one device.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def scale(x: Array, axis: int, bits: int = 53) -> tuple[Array, Array]:
 
 
 def encode(integers: Array, plan: Plan) -> list[Array]:
-    """Limb planes, each by a pass of its own."""
+    """Limb planes, each by a separate pass."""
     if plan.moduli:
         return [_residue_plane(integers, plan, p) for p in range(plan.planes_a)]
     planes, rest = [], integers
@@ -161,7 +161,7 @@ def direct_crt(residues: Sequence[Array], plan: Plan) -> list[Array]:
 
 
 def positional(groups: Sequence[Array], plan: Plan, k: int) -> list[Array]:
-    """The integers that the digit groups of scheme I stand for."""
+    """The integers of the digit groups of scheme I."""
     assert plan.base is not None
     return _horner(groups, [plan.base] * (len(groups) - 1), _word_count(plan, k))
 

@@ -1,11 +1,11 @@
-"""What each optimisation brings: a product from one array operation at a time to the product path, step by step.
+"""The gain of each optimisation: a product from one array operation at a time to the product path, step by step.
 
     python benchmarks/breakdown.py [--device cpu|cuda] [-n N] [--schemes II I] [-o FOLDER]
 
-The first steps run the stages of array_stages.py, NumPy on the CPU and torch on a GPU: a pass over memory for each plane that is
-encoded, a library GEMM for each plane product, Garner's reconstruction. The later steps replace them one after the other by
-those of the product path. Each stage is timed alone, median of warm runs; the result of the first step is compared with
-ozfp4.matmul bit for bit. Steps that replace array operations by compiled code also gain what compiled code gains.
+The first steps run the stages of array_stages.py, with NumPy on the CPU and torch on a GPU. They take a pass over memory for
+each encoded plane, a library GEMM for each plane product, and Garner's reconstruction. The later steps replace them one after
+the other by those of the product path. Each stage is timed alone, median of warm runs. The result of the first step is compared
+with ozfp4.matmul bit for bit. Steps that replace array operations by compiled code also gain what compiled code gains.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""How good the choice is: every path that can make a product, timed, beside the one that the library takes.
+"""How good the choice is: the times of every path for a product, and of the path that the library takes.
 
     python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|standard] [-o FOLDER]
 
-On a GPU: without planes in one launch (direct), in one pass over the larger operand (thin), tile by tile (tiles); by the stages
-on each backend with a kernel, and there each tile of the kernel that serves (--quick: of one backend); without --quick each split
-of K and each other kernel too. Replayed from a CUDA graph. On a CPU: each backend; products that would take long are left out.
+Paths on a GPU: direct (one launch), thin (one pass over the larger operand), tiles (tile by tile), and the stages on each backend
+with a kernel, all replayed from a CUDA graph. The stages run with each tile of the default kernel (--quick: of one
+backend); without --quick also with each split of K and each other kernel. On a CPU: each backend; products that would take long
+are left out.
 
-The regret is by how much the chosen path takes longer than the best one. The library may be made to know this machine before:
-ozfp4 calibrate.
+The regret is by how much the chosen path takes longer than the best one. `ozfp4 calibrate` before measures this machine for the
+library.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ WITHIN = 5.0  # percent
 
 
 class Found(NamedTuple):
-    """Of one shape: seconds by path, and which path the library takes."""
+    """The seconds of one shape by path, and which path the library takes."""
 
     shape: tuple[int, int, int, int]
     seconds: dict[str, float]
@@ -89,7 +90,7 @@ def name_of(about: Mapping[str, Any], backend: str) -> str:
 
 
 def ways_of_stages(about: Mapping[str, Any], quick: bool) -> Iterator[dict[str, Any]]:
-    """What forces each tile of the kernel that serves; where not quick, each split of K and each other kernel."""
+    """Options that force each tile of the default kernel; where not quick, each split of K and each other kernel."""
     import torch
 
     from ozfp4._backends.cuda import extension

@@ -1,14 +1,14 @@
-"""The CPU's figures beside np.matmul: kernels, integers, small products and their parts, import.
+"""The CPU's figures compared with np.matmul: kernels, integers, small products and their parts, import.
 
     python benchmarks/cpu.py [SECTION ...] [--sizes N ...] [--threads N] [-o FOLDER]
     python benchmarks/cpu.py kernels --sizes 4096 8192
 
 All accuracies and operands are in modes.py, all schemes and families in speed.py.
 
-Times of kernels and integers are medians of runs that alternate between the methods, so that what else the machine does hits all
-of them; the ratios are within one run with the same threads. Times of small products are lower deciles of repeated calls.
-OPENBLAS_THREAD_TIMEOUT=4 sends the threads of an OpenBLAS to sleep at once, unless the caller has set it: they spin for 25 ms
-after a product and would take the CPUs of the method that is measured next.
+Times of kernels and integers are medians of runs that alternate between the methods, so that other load of the machine hits all
+of them. Ratios are within one run with the same threads. Times of small products are lower deciles of repeated calls. Threads of
+OpenBLAS spin for 25 ms after a product and would take the CPUs of the method that is measured next.
+OPENBLAS_THREAD_TIMEOUT=4, unless the caller has set it, sends them to sleep at once.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def in_turns(about: Row, calls: Calls, repeats: int) -> list[Row]:
 
 
 def kernel_rows(sizes: Sequence[int] = (256, 512, 1024, 2048, 4096)) -> list[Row]:
-    """Every kernel that multiplies planes, by their names; those of an INT8 unit against FP32, which serves elsewhere."""
+    """Every kernel that multiplies planes, by their names; those of an INT8 unit against FP32, which CPUs without one use."""
     settings = [setting for _, setting in _core.byte_kernels() if setting != "portable"]
 
     def product(a: Any, b: Any, backend: str, setting: str) -> None:
@@ -142,7 +142,7 @@ def decile(call: Callable[[], object]) -> float:
 
 
 def small_rows(sizes: Sequence[int] = SMALL, ways: Sequence[str | None] = (None,)) -> list[Row]:
-    """Microseconds of each accuracy, by each way, beside np.matmul; then of few rows or columns, and vectors."""
+    """Microseconds of each accuracy, by each way, next to np.matmul; then of few rows or columns, and vectors."""
     rows = []
     for m, k, n in (*((n, n, n) for n in sizes), *SKINNY):
         rng = np.random.default_rng(0)
@@ -167,8 +167,8 @@ def way_rows(sizes: Sequence[int] = SMALL) -> list[Row]:
 
 
 def part_rows(sizes: Sequence[int] = SMALL) -> list[Row]:
-    """Where the time of a call goes, of calls like an earlier one: the least and the median of many, of np.matmul too, what the
-    call takes beside the core's stages, and of each stage the least."""
+    """Where the time of a repeated call goes: the least and the median of many, of np.matmul too; the time outside the core's
+    stages, and the least of each stage."""
     rows = []
     for n in sizes:
         a, b = squares(n)

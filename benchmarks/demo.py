@@ -3,9 +3,9 @@
     python benchmarks/demo.py [FILE] [--accuracy standard|correct|scaled] [--device auto|cpu|cuda]
 
 Forms C^T S C and C^T F C (S: overlap, F: Fock matrix, C: orbital coefficients; RHF/6-31G*, 216 x 216), two
-chained products each. All schemes and backends must return the same bits, and every entry must equal what its
-accuracy defines, in exact arithmetic: for "standard", the default, the product of the scaled integers, rounded once, or a
-chain of fused multiply-adds; for "correct" the real product, rounded once. Exit status 1 if one does not.
+chained products each. All schemes and backends must return the same bits. Every entry must equal the definition of
+its accuracy, in exact arithmetic. For "standard", the default, this is the product of the scaled integers, rounded once, or a
+chain of fused multiply-adds; for "correct" the real product, rounded once. Exit status 1 if an entry differs.
 
 Runs on the GPU where there is one that this build has kernels for, without the backend fp64, which is the CPU's;
 --device cpu runs on the CPU.

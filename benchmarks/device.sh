@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
-# Writes build.txt, checks.txt (the stand-alone checks, those of the C interface among them), tests.txt, tests_programs.txt (the C
-# interface and `ozfp4 exec`), with several GPUs tests_ranks.txt (tests of ranks), the checks and tests.txt's of a build that holds
-# nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, bench.json and bench.txt to the output folder.
+# Writes to the output folder:
+#   build.txt
+#   checks.txt              the stand-alone checks, those of the C interface among them
+#   tests.txt
+#   tests_programs.txt      the C interface and `ozfp4 exec`
+#   tests_ranks.txt         with several GPUs: tests of ranks
+#   build_ptx.txt, tests_ptx.txt    checks and tests of a build with PTX of compute capability 8.0 alone
+#   sanitizer.txt, bench.json, bench.txt
 # Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."

@@ -2,12 +2,12 @@
 
     python benchmarks/emulate.py [--quick] [--device cpu|cuda] [--only shapes calls] [-o FOLDER]
 
-Shapes: times of products with and without the scope in turns, medians; the first call in it is not timed.
-Those called near identity have a right operand that is the identity but for noise of 2^-40, so that nearly all of their entries
-are repaired, which nobody foresees: the library makes them after the first.
-Calls: the same of every way to ask for a small product, and of operations that are none, which show what a scope takes on the
-host. One is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 on a GPU if one is; the worst are
-listed last. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.
+Shapes: times of products with and without the scope alternately, medians; the first call in it is not timed.
+Products named near identity have the identity with noise of 2^-40 as their right operand. Nearly all of their entries are
+repaired, which shows in the first product: torch makes the others itself.
+Calls: the same of every way to call a small product, and of other operations, which show the scope's time on the host. A call is
+worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 on a GPU if one is. The worst are listed
+last. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def product_row(shape: Shape, device: str, budget: float) -> Row:
     a, b = entries((*stack, shape.m, shape.k), device), entries((*stack, shape.k, shape.n), device)
     if shape.kind == NEAR_IDENTITY:
         b = near_identity(shape.k, shape.n, device)
-    # By their names, which stand for others in a scope.
+    # By their names, which a scope replaces.
     run = (lambda: torch.bmm(a, b)) if shape.kind == "bmm" else (lambda: torch.matmul(a, b))
     return timed_row(shape.kind, shape.text, run, device, budget)
 

@@ -1,13 +1,13 @@
-"""What `ozfp4 exec` costs and brings: the same program plain and under it, in turns, each in a process of its own.
+"""Costs and gains of `ozfp4 exec`: the same program plain and under it, alternately, each in a separate process.
 
     python benchmarks/exec.py [--programs NAME ...] [--quick] [--repeats N] [-o FOLDER]
 
 Programs, of torch on a GPU: large products alone (8192), products of 64 to 8192, and factorisations (eigh, qr, solve and cholesky
-of 4096 and 8192). A program does all its work several times over and tells the seconds of each time; the first is not counted, as
-there cuBLAS, cuSOLVER and exec make ready. Ratios are of the least seconds; none should be below 0.98. --quick: half the sizes.
+of 4096 and 8192). A program repeats all its work several times and prints the seconds of each time. The first is not counted, as
+cuBLAS, cuSOLVER and exec start up in it. Ratios are of the least seconds; none should be below 0.98. --quick: half the sizes.
 
-What is not counted there is in "whole process, wall", from start to end: what `ozfp4 exec` takes to start, self-tests, what it
-measures, the first time of all work, and, plain as well, the start of torch. Last comes a program that does nothing.
+"whole process, wall" counts from start to end: also the start of `ozfp4 exec`, self-tests, its measurements, the first time of
+all work, and the start of torch. Last comes a program that does nothing.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""What `ozfp4 exec` costs the host of a call that it leaves, and of one that goes to ozfp4, where launches and products take
-nothing: BLAS, cuBLAS, the driver and ozfp4's kernels are stand-ins that return at once (exec_host/stand_ins.cpp).
+"""The host's time of `ozfp4 exec` for a call that it leaves, and for one that goes to ozfp4, without launches and products.
+BLAS, cuBLAS, the driver and ozfp4's kernels are stand-ins that return at once (exec_host/stand_ins.cpp).
 
     python benchmarks/exec_host.py [--repeats N] [-o FOLDER]
 
-Nanoseconds a call, of the program exec_host/program.cpp plain, under exec in the default mode, and under `--always`, in turns,
-each in a process of its own: of bursts of calls the least and the median one, and the median of calls that find a core's caches
-full of something else; of several processes the least of each. On the CPU what goes to ozfp4 is multiplied. No GPU is needed,
-but a C++ compiler.
+Nanoseconds a call of exec_host/program.cpp: plain, under exec in the default mode, and under `--always`, alternately, each in a
+separate process. Columns: the least and the median of bursts of calls, and the median of calls with other data in the core's
+caches; each is the least of several processes. On the CPU calls that go to ozfp4 multiply. Needs a C++ compiler, but no GPU.
 """
 
 from __future__ import annotations

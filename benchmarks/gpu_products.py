@@ -1,10 +1,10 @@
-"""What products other than the plain real one cost on a GPU: complex, integers, stacks, Gram matrices, prepared operands.
+"""Times of products other than the plain real one on a GPU: complex, integers, stacks, Gram matrices, prepared operands.
 
     python benchmarks/gpu_products.py [--only complex integers stacks gram prepared gemm] [--largest 8192] [-o FOLDER]
 
-Each row is one product: milliseconds of ozfp4 and of what it is compared with, medians of whole calls on CUDA events, the methods
-of a row measured in turns, so that the clock hits all of them alike. normal(0, 1) operands but for integers, which are uniform
-over their range; every result is compared with the product in another form, bit for bit, before it is timed.
+Each row is one product: milliseconds of ozfp4 and of the methods that it is compared with, medians of whole calls on CUDA events.
+The methods of a row alternate, so that changes of the clock hit all of them alike. Operands are normal(0, 1), integers uniform
+over their range. Every result is compared with the product in another form, bit for bit, before it is timed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def normal(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def complex_rows(largest: int) -> Iterator[Row]:
-    """Beside the real product of one size and torch's complex one; complex64 beside complex128."""
+    """Complex products compared with the real product of one size and torch's complex one; complex64 and complex128."""
     for n in (size for size in (1024, 2048, 4096, 8192) if size <= largest):
         a, b = (normal(n, n, dtype=torch.complex128) for _ in range(2))
         x, y = a.real.contiguous(), b.real.contiguous()
@@ -72,7 +72,7 @@ def integer_rows(largest: int) -> Iterator[Row]:
 
 
 def stack_rows(largest: int) -> Iterator[Row]:
-    """Stacks of small matrices beside torch.bmm, in the scaled contract and in standard."""
+    """Stacks of small matrices compared with torch.bmm, in "scaled" and in "standard"."""
     for count, n in ((4096, 64), (1024, 128), (256, 256), (64, 512), (16, 1024)):
         a, b = (normal(count, n, n) for _ in range(2))
         check(f"stack of {n}", ozfp4.matmul(a, b)[3], ozfp4.matmul(a[3], b[3]))
@@ -91,7 +91,7 @@ def gram_rows(largest: int) -> Iterator[Row]:
 
 
 def prepared_rows(largest: int) -> Iterator[Row]:
-    """A prepared right operand beside the plain product, and what preparing it takes, of all moduli of the plan."""
+    """A prepared right operand compared with the plain product, and the time to prepare it for all moduli of the plan."""
     for m, n in ((1024, 4096), (4096, 4096), (1024, 8192), (8192, 8192)):
         if n > largest:
             continue
@@ -104,7 +104,7 @@ def prepared_rows(largest: int) -> Iterator[Row]:
 
 
 def gemm_rows(largest: int) -> Iterator[Row]:
-    """C - A B, rounded once, beside the plain product."""
+    """C - A B, rounded once, compared with the plain product."""
     for n in (size for size in (1024, 4096, 8192) if size <= largest):
         a, b, c = (normal(n, n) for _ in range(3))
         some, ones = slice(0, 16), torch.ones(1, 1, dtype=torch.float64, device="cuda")

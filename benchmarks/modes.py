@@ -1,11 +1,11 @@
-"""The time of each accuracy on a CPU or a GPU, by operands, beside the library's own product, and what its entries rest on.
+"""The time of each accuracy on a CPU or a GPU, by operands, compared with the native product, and its entries by certificate.
 
     python benchmarks/modes.py [--device cpu|cuda] [--sizes N ...] [--kinds WORD ...] [--modes NAME ...] [--check ENTRIES]
 
-Operands: those of KINDS below, and of common/real_matrices.py, which people multiply. "scaled" has 53 bits, "scaled57" as many as
-"standard" takes. Medians of calls in turns; a call that takes seconds is not repeated. Behind them each mode over the native
-product and over "scaled"; shares of the entries that are exact, or certified by depth or magnitudes, and of chains (which the CPU
-counts); how many entries were repaired.
+Operands: those of KINDS below, and those of applications in common/real_matrices.py. "scaled" has 53 bits, "scaled57" as many as
+"standard" takes. Medians of alternating calls; a call that takes seconds is not repeated. Then ratios of each mode to the
+native product and to "scaled", and shares of the entries: exact, certified by depth or by magnitudes, chains (counted by the
+CPU). Last the number of repaired entries.
 --check: so many entries of "standard" and "correct", in blocks of random rows and columns, are compared with the definition, in
 Python's integers; exit status 1 where one differs.
 """
@@ -52,7 +52,7 @@ MODES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def pairs(n: int, words: Sequence[str] | None) -> Iterator[real_matrices.Pair]:
-    """Names and operands: those whose names hold one of the words, else those that are generated."""
+    """Names and operands: those with one of the words in their names, else the generated ones."""
 
     def is_asked(name: str) -> bool:
         return words is None or any(word in name for word in words)

@@ -1,6 +1,6 @@
-"""Strong and weak scaling of products over the ranks that torchrun started, told and written by rank 0.
+"""Strong and weak scaling of products over the ranks that torchrun started; rank 0 prints and writes it.
 
-Over the GPUs, else over CPU processes; beside it what a model of local products and of what moves says. Every row is compared
+Over the GPUs, else over CPU processes; next to it the model of local products and moving data. Every row is compared
 with the product of the rank's rows on its own device; exit status 1 where a bit differs.
 
   torchrun --nproc-per-node 2 benchmarks/scaling.py -o results

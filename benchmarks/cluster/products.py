@@ -16,8 +16,8 @@ from ozfp4.distributed._layout import Placed, Problem, axis_of, chunk_sizes
 
 @dataclass(frozen=True)
 class Ranks:
-    """This rank of a group, by default that of all processes, and its device; `names`: the hosts of all processes, in rank order,
-    of which the group has the first ones."""
+    """This rank of a group, by default that of all processes, and its device. `names`: the hosts of all processes, in rank order;
+    the group has the first ones."""
 
     rank: int
     size: int

@@ -1,12 +1,12 @@
-"""On paper: what bounds an N x N x N product over hosts of eight GPUs, and from which N on it is the products.
+"""A model: the bounds of an N x N x N product over hosts of eight GPUs, and from which N on they are the products.
 
 A mesh of R x C ranks has the rows of A and of C cut in R, the columns of B and of C in C. Each rank gathers its rows of A,
-8 N² / R bytes, from those of its mesh row, and its columns of B from those of its mesh column. What a group of ranks gathers
-comes into each of its hosts once, through the network adapters of its ranks there, and into each GPU once, by NVLink: the slower
-one counts. Then it scales and encodes all of these rows and columns, as others of its mesh row or column do, and multiplies.
+8 N² / R bytes, from those of its mesh row, and its columns of B from those of its mesh column. Gathered data come into each host
+once, through the network adapters of the group's ranks there, and into each GPU once, by NVLink: the slower one
+counts. Then it scales and encodes all of these rows and columns, as others of its mesh row or column do, and multiplies.
 
-With C = 1 this is the cut of rows that ``ozfp4.distributed.matmul`` makes; meshes are what DTensor's placements make. What moves
-either comes first, or is hidden under the rest as far as that goes and for nothing: what a program attains lies between both.
+With C = 1 this is the cut of rows that ``ozfp4.distributed.matmul`` makes; meshes are those of DTensor's placements. Data move
+before all other work, or at the same time at no cost: the times of programs lie between both.
 
 Nothing here was measured on more than a host, and nothing on Blackwell.
 """
@@ -29,7 +29,7 @@ NVLINK_4 = 343 * GIGA
 ATTAINED_LINK = NVLINK_4 / (450 * GIGA)
 NVLINK_5 = ATTAINED_LINK * 900 * GIGA
 ATTAINED = 0.65  # of nominal peaks, as in model.py
-MODELLED_N = 16384  # whose rate of products is taken
+MODELLED_N = 16384  # its rate of products is taken
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def rows_only(ranks: int) -> Mesh:
 
 
 def best_mesh(ranks: int, cluster: Cluster) -> Mesh:
-    """Of all meshes that fill whole hosts the one that moves and encodes for the least time, of equal ones that of fewest
-    columns."""
+    """The mesh, among all that fill whole hosts, with the least time of moving and encoding; of equal ones the one with the
+    fewest columns."""
     inside = min(ranks, HOST)
     found = [
         Mesh((rows, ranks // inside // rows), (own, inside // own))
@@ -119,39 +119,39 @@ def _divisors(x: int) -> list[int]:
 
 
 def gather_seconds(received: float, inside: int, hosts: int, cluster: Cluster) -> float:
-    """Of an all-gather to a group of `hosts` times `inside` ranks, `received` bytes with a rank's own part."""
+    """The seconds of an all-gather to `hosts` times `inside` ranks, `received` bytes with a rank's own part."""
     ranks = inside * hosts
     by_nvlink = received * (1 - 1 / ranks) / cluster.nvlink if inside > 1 else 0.0
     return max(by_nvlink, received * (1 - 1 / hosts) / (inside * cluster.adapter))
 
 
 def moving_seconds(n: int, mesh: Mesh, cluster: Cluster) -> float:
-    """Of both operands of an n x n x n product, one after the other; in proportion to n²."""
+    """The seconds of gathering both operands of an n x n x n product, one after the other; in proportion to n²."""
     rows, columns = mesh.shape
     of_a = gather_seconds(8.0 * n * n / rows, mesh.inside[1], mesh.hosts[1], cluster)
     return of_a + gather_seconds(8.0 * n * n / columns, mesh.inside[0], mesh.hosts[0], cluster)
 
 
 def product_seconds(n: int, ranks: int, cluster: Cluster) -> float:
-    """Of an n x n x n product of encoded operands that the ranks share evenly."""
+    """The seconds of an n x n x n product of encoded operands that the ranks share evenly."""
     return 2.0 * n**3 / ranks / cluster.products
 
 
 def encode_seconds(n: int, mesh: Mesh, cluster: Cluster) -> float:
-    """Of what a rank needs of both operands; in proportion to n²."""
+    """The seconds of encoding a rank's parts of both operands; in proportion to n²."""
     rows, columns = mesh.shape
     return cluster.encode * n * n * (1 / rows + 1 / columns)
 
 
 def seconds(n: int, mesh: Mesh, cluster: Cluster, *, hidden: bool = False) -> float:
-    """Of the whole product; `hidden`: what moves does so while products are made."""
+    """The seconds of the whole product; `hidden`: data move while products are made."""
     local = product_seconds(n, mesh.ranks, cluster) + encode_seconds(n, mesh, cluster)
     moving = moving_seconds(n, mesh, cluster)
     return max(local, moving) if hidden else local + moving
 
 
 def efficiency(n: int, mesh: Mesh, cluster: Cluster, *, hidden: bool = False) -> float:
-    """The speed of a rank beside one alone."""
+    """The speed of a rank compared with one rank alone."""
     return seconds(n, ONE, cluster) / mesh.ranks / seconds(n, mesh, cluster, hidden=hidden)
 
 
@@ -172,7 +172,7 @@ def size_for(share: float, mesh: Mesh, cluster: Cluster, *, hidden: bool = False
 
 
 def slower_link(mesh: Mesh, cluster: Cluster) -> str:
-    """What the gathers wait for: "NVLink", "network", or "both" where that differs between the operands."""
+    """The slower link of the gathers: "NVLink", "network", or "both" where that differs between the operands."""
     found = set()
     for operand, other in ((0, 1), (1, 0)):  # rows of A travel along mesh rows, and so over columns
         inside, hosts = mesh.inside[other], mesh.hosts[other]
@@ -184,8 +184,8 @@ def slower_link(mesh: Mesh, cluster: Cluster) -> str:
 
 
 def rows() -> list[Row]:
-    """What bounds products on each cluster, by rows alone and by the best mesh: a row for each and for each of GROUPS. Times are
-    of N = SHOWN."""
+    """The bounds of products on each cluster, by rows alone and by the best mesh: a row for each and for each of GROUPS. Times
+    are of N = SHOWN."""
     return [
         _row(cluster, mesh)
         for cluster in clusters()

@@ -1,7 +1,7 @@
 """The paper's accuracy experiment: how many bits are right as the magnitudes within a row spread.
 
-Entries are ±(1 + u) 2^e, u uniform in [0, 1), e a uniform integer in 0..phi; the error of every entry of C is taken
-against exact integers and over sum |a| |b|; the worst entry counts, in effective bits -log2 (paper, section VI-A).
+Entries are ±(1 + u) 2^e, u uniform in [0, 1), e a uniform integer in 0..phi. The error of every entry of C is taken
+against exact integers, relative to sum |a| |b|. The worst entry counts, in effective bits -log2 (paper, section VI-A).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .speed import free_memory
 
 PHIS = (0, 2, 4, 8, 12, 16, 20, 24, 28, 32, 48, 64)
 WIDE = (96, 128, 160, 200)
-# What the paper's text gives for its method (both schemes), phi: bits.
+# The bits of the paper's method (both schemes) by phi, from its text.
 PAPER = {0: 58.2, 32: 52.3}
 
 

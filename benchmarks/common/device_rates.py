@@ -29,7 +29,7 @@ class Rates:
     matches : tuple of str
         All of these, in lower case, occur in the name that the driver gives the device.
     int8_warp : float
-        INT8 rate of warp-level instructions on devices with tcgen05, whose own kernels store residues only; 0: no tcgen05.
+        INT8 rate of warp-level instructions on devices with tcgen05, as kernels of tcgen05 store residues only; 0: no tcgen05.
     """
 
     name: str

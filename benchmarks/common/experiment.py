@@ -32,8 +32,8 @@ def program(
     add_arguments: Callable[[argparse.ArgumentParser], None],
     run: Callable[[argparse.Namespace], int],
 ) -> Callable[..., int]:
-    """The function of a program that takes its arguments, those of the process without any, and returns the exit status, which
-    is as that of ``ozfp4``: bad input is one line on stderr and 2."""
+    """The function of a program: it takes arguments, by default those of the process, and returns the exit status. As for
+    ``ozfp4``, bad input gives one line on stderr and 2."""
     name = Path(file).name
 
     def main(arguments: Sequence[str] | None = None) -> int:
@@ -195,8 +195,8 @@ def write_results(
     rows: list[Row],
     figures: Figures | None = None,
 ) -> None:
-    """Files of the output folder, if there is one: `name`.json with the machine and the tables, `name`.csv with the rows, and
-    an SVG of each of the named figures that `figures` makes of what stands in the first one."""
+    """Write the files of the output folder, if there is one: `name`.json with the machine and the tables, `name`.csv with the
+    rows. `figures` makes an SVG of each named figure from the first file."""
     folder: Path | None = options.output
     if folder is None or not rows:
         return

@@ -118,7 +118,7 @@ def keeps_zeros(multiply: Multiply, n: int = GRADED_SIZE, seed: int = 0) -> bool
 def graded_quotients(
     multiply: Multiply, exponents: tuple[int, ...] = EXPONENTS, n: int = GRADED_SIZE, seed: int = 0
 ) -> Iterator[tuple[int, Quotients]]:
-    """Test 2b for each exponent: the quotients for operands whose rows range over 2^±exponent."""
+    """Test 2b for each exponent: the quotients for operands with rows over a range of 2^±exponent."""
     for exponent in exponents:
         a, b = grading.graded(n, exponent, seed)
         yield exponent, quotients(multiply(a, b), a, b, real_product(a, b))
@@ -132,7 +132,7 @@ def survives_blocks(multiply: Multiply, n: int = GRADED_SIZE, block: int = BLOCK
 
 
 def verdict(zeros: bool, floating: bool, blocks: bool) -> str:
-    """What the tests take the implementation for."""
+    """The kind of the implementation by the tests."""
     if zeros:
         return "conventional, floating point" if floating else "conventional, fixed point"
     return "Strassen-like, floating point" if blocks else "Strassen-like, fixed point"
@@ -143,8 +143,9 @@ def grade_rows(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """One method's report: a summary row, and rows of test 2b with the quotients of the criteria by exponent.
 
-    In the summary uniform: grade at all sizes; quotient: of criterion A at the largest size; graded: grade at the widest
-    exponents; exponent: the widest at which criterion A still holds in test 2b, -1 if at none; then the outcomes of the tests.
+    Columns of the summary: uniform is the grade at all sizes, quotient that of criterion A at the largest size, graded the
+    grade at the widest exponents. exponent is the widest at which criterion A still holds in test 2b, -1 if at none. The
+    outcomes of the tests follow.
     """
     by_size = growth(multiply, sizes)
     widest = grading.widest_exponent(GRADED_SIZE)

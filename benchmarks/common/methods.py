@@ -1,4 +1,4 @@
-"""What can multiply on this machine, by name."""
+"""The methods that multiply on this machine, by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from . import peers
 Array = npt.NDArray[Any]
 
 
-# What a product that cannot be made raises: no kernel, no memory, no plan for so long a K.
+# Errors of products that cannot be made: no kernel, no memory, no plan for so long a K.
 REFUSALS = (RuntimeError, MemoryError, ValueError)
 
 
@@ -82,8 +82,8 @@ def _own(name: str, what: str, kind: str, device: str, options: dict[str, Any]) 
 
 
 def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
-    """Every scheme, backend and family that the device has a kernel for; of an accuracy with bits of its own, which the paper's
-    moduli do not hold, those of family "least"."""
+    """Every scheme, backend and family that the device has a kernel for. Accuracies other than "scaled" need more bits than the
+    paper's moduli hold: family "least" alone."""
     found = []
     for path in PATHS:
         if path.family != "least" and (path.scheme == "I" or accuracy != "scaled"):
@@ -97,12 +97,12 @@ def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
 
 
 def auto_method(device: str, accuracy: str = "scaled") -> Method:
-    """What a product takes of which no more is asked: a backend's planes, machine words or limbs."""
+    """The method of a product without further options: a backend's planes, machine words or limbs."""
     return _own("auto", ', backend="auto"', "auto", device, {"accuracy": accuracy})
 
 
 def accuracy_modes(device: str) -> list[Method]:
-    """What promises more than the product of integers of 53 bits, each on the backend that "auto" takes."""
+    """The accuracies above "scaled" with 53 bits, each on the backend that "auto" takes."""
     names = ("standard", "correct")
     return [_own(name, f', accuracy="{name}"', "mode", device, {"accuracy": name}) for name in names]
 

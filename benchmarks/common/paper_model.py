@@ -23,10 +23,10 @@ class Traffic:
 
 
 def traffic(plan: Plan, *, packed: bool = False) -> Traffic:
-    """What our pipeline moves for a plan that runs whole.
+    """The bytes that our pipeline moves for a plan that runs whole.
 
-    Scale reads each entry; encode reads it again and writes its planes, one byte a limb (half a byte with `packed` E2M1,
-    eight bytes in the FP64 alphabet, two of TI16); reconstruct reads one output for each group and writes FP64. A residue is
+    Scale reads each entry. Encode reads it again and writes its planes: one byte a limb, half a byte with `packed` E2M1,
+    eight bytes in the FP64 alphabet, two of TI16. Reconstruct reads one output for each group and writes FP64. A residue is
     1 byte up to modulus 256, 2 of TI16 and 4 beyond; scheme I's groups are sums of 8 bytes.
     """
     limb = {"fp64": 8.0, "ti16": 2.0, "fp4": 0.5 if packed else 1.0}.get(plan.alphabet, 1.0)
@@ -81,11 +81,11 @@ PAPER_TFLOPS = {
     "GEMMul8-INT8": {4096: (32.41, 25.45), 8192: (39.78, 33.49), 16384: (40.94, 36.39)},
     "cuBLAS DGEMM": {4096: (1.85, 1.85), 8192: (1.85, 1.85), 16384: (1.85, 1.85)},
 }
-# The paper does not print D. These are the bytes of its description that reproduce its percentages: the row maximum (8 read),
-# the integers (8 read, 8 written), the planes (8 read, 38 half bytes written); INT32 residues of 19 moduli and FP64 out.
+# The paper does not print D. These bytes of its description reproduce its percentages. Per entry: the row maximum (8 read), the
+# integers (8 read, 8 written), the planes (8 read, 38 half bytes written). Per result: INT32 residues of 19 moduli and FP64.
 PAPER_TRAFFIC = Traffic(8 + 16 + 8 + 38 / 2, 19 * 4 + 8)
-# What the paper prints: compute stage over the model in percent, preprocessing over its bandwidth bound, the advantage
-# by products and nominal rates, and the fractions of nominal peak attained (least, most).
+# Values of the paper: compute stage over the model in percent, preprocessing over its bandwidth bound, the advantage by products
+# and nominal rates. Then the fractions of nominal peak attained (least, most).
 PAPER_DEVIATIONS = {4096: 2, 8192: 3, 16384: 5}
 PAPER_PREPROCESS_FACTOR = 3.7
 PAPER_ADVANTAGE = 1.04
@@ -93,8 +93,8 @@ PAPER_ATTAINED = {"OzII-FP4": (61, 65), "GEMMul8-FP8": (53, 61)}
 
 
 def paper_rows() -> list[Row]:
-    """The paper's comparison of model and measurement for OzII-FP4, recomputed: percent is measured over model, beside what the
-    paper prints; the preprocess factor is measured over D / beta."""
+    """The paper's comparison of model and measurement for OzII-FP4, recomputed: percent is measured over model, next to the
+    paper's value; the preprocess factor is measured over D / beta."""
     rows = []
     for n, (compute, total) in PAPER_TFLOPS["OzII-FP4"].items():
         times = predict(PAPER_PRODUCTS["OzII-FP4"], n, PAPER_RATE, PAPER_BANDWIDTH, PAPER_TRAFFIC)
@@ -159,8 +159,8 @@ RUBIN_DGEMM = 212
 
 
 def ti16_rows() -> list[Row]:
-    """Plans over TI16 by K, at 53 bits in the worst case for the data, and how fast its unit has to be for cuBLAS's rate on Rubin
-    by products alone."""
+    """Plans over TI16 by K, at 53 bits in the worst case for the data. The last column is the rate of its unit that would equal
+    cuBLAS's rate on Rubin, by products alone."""
     rows = []
     for k in (4096, 16384, 2**20):
         plan = make_plan("II", "ti16", "least", 53, k)

@@ -1,6 +1,6 @@
-"""Other libraries' FP64 emulation, each product in a process of its own: they are switched on by environment variables.
+"""Other libraries' FP64 emulation, each product in a separate process: they are switched on by environment variables.
 
-cuBLAS emulates torch's float64 products by itself when told to; GEMMul8 replaces them when its library is preloaded.
+cuBLAS emulates torch's float64 products by itself when switched on; GEMMul8 replaces them when its library is preloaded.
 """
 
 from __future__ import annotations

@@ -61,9 +61,9 @@ def _plan(method: Method, n: int) -> Plan:
 def measure(method: Method, n: int, budget: float = 1.0) -> Row:
     """One row of the performance table for n × n × n products, measured for `budget` seconds after a warm-up.
 
-    N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for methods
-    without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took. Raises what the
-    method raises, and MemoryError before it runs where it does not fit.
+    Columns: N, method; ms and TFLOPS, 2 N³ / t, of the whole call; compute ms and compute TFLOPS of multiply and reconstruct.
+    Methods without stages have the whole call there. Our own methods add products and the milliseconds of each stage, and "auto"
+    the chosen path. Raises the errors of the method, and MemoryError before it runs where it does not fit.
     """
     missing = why_too_large(method, n)
     if missing is not None:

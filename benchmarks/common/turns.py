@@ -10,8 +10,8 @@ from ozfp4._measure.clocks import milliseconds
 
 Calls = Mapping[str, Callable[[], object]]
 
-# NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms after a product and would take the CPUs of the
-# method measured next: so long they are given to fall asleep.
+# NumPy and SciPy each bring an OpenBLAS. Its threads spin for some 25 ms after a product, and would take the CPUs of the method
+# measured next: a pause lets them fall asleep.
 REST = 0.04
 
 

@@ -1,6 +1,6 @@
-// Calls of BLAS and cuBLAS against libraries that return at once (stand_ins.cpp). Prints a line for each kind of call: its name,
-// the least and the median nanoseconds of a call in a burst of them, the median of one before which the program has read as much
-// else as fills a core's caches, and how many products the stand-in of ozfp4 was asked for. exec_host.py runs it.
+// Calls of BLAS and cuBLAS against libraries that return at once (stand_ins.cpp). Prints a line for each kind of call. It has the
+// name, the least and the median nanoseconds of a call in a burst, and the median after reads that fill a core's caches with
+// other data. The last number counts the products of the stand-in of ozfp4. exec_host.py runs it.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

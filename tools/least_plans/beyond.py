@@ -128,8 +128,10 @@ def least_useful_modulus(best: Sequence[ModuliSet], r: int) -> tuple[int, int]:
 
 
 def five_limb_planes(p: int, least: int) -> list[Plane]:
-    """All l3 = a*(l0, l1, l2), l4 = b*(l0, l1, l2) modulo a prime p, coefficients and 2x2 minors non-zero,
-    that hold for at least `least` points of S**5; with the points (l0, l1, l2).
+    """Pairs of relations of the limbs modulo a prime p that hold for many points, with the points (l0, l1, l2).
+
+    The relations are l3 = a*(l0, l1, l2) and l4 = b*(l0, l1, l2), with non-zero coefficients and 2x2 minors.
+    They hold for at least `least` points of S**5.
 
     By Cauchy-Schwarz a relation a0*l0 + .. + a3*l3 = 0 has at most sqrt(E(a0/a1) E(a2/a3)) solutions in
     S**4, where E(t) = #{c0 + t*c1 = d0 + t*d1} is the energy of S and t*S; few t have a large one. Since S
