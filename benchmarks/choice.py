@@ -3,8 +3,8 @@
     python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|standard] [-o FOLDER]
 
 Paths on a GPU: direct (one launch), thin (one pass over the larger operand), tiles (tile by tile), and the stages on each backend
-with a kernel, all replayed from a CUDA graph. The stages run with each tile of the default kernel (--quick: of one
-backend); without --quick also with each split of K and each other kernel. On a CPU: each backend; products that would take long
+with a kernel. All are replayed from a CUDA graph. The stages run with each tile of the default kernel (--quick: of one backend);
+without --quick also with each split of K and each other kernel. On a CPU: each backend; products that would take long
 are left out.
 
 The regret is by how much the chosen path takes longer than the best one. `ozfp4 calibrate` before measures this machine for the
