@@ -43,7 +43,7 @@ def devices() -> Any:
         n = max(n for n in found.relative if n in (4096, 16384))
         rows.append(
             (
-                found.hardware.replace(" threads of a CPU with", " threads,"),
+                found.hardware.replace(" threads of an", " threads,"),
                 n,
                 found.relative[n],
                 found.is_modelled,

@@ -106,7 +106,7 @@ def model() -> Results:
     for name in ("H200", "A100 SXM", "RTX 4090", "RTX 5090", "RTX PRO 6000", "B200", "B300"):
         rates = device_rates.device_rates(name)
         assert rates is not None
-        for n in (4096, 8192, 16384):
+        for n in (1024, 2048, 4096, 8192, 16384):
             field = {c.alphabet: c for c in paper_model.contenders(n) if c.name in ("INT8", "FP4 least")}
             speeds = {
                 unit: paper_model.projection(c, rates, n, device_rates.ATTAINED) for unit, c in field.items()
@@ -189,7 +189,7 @@ def speeds() -> list[Speed]:
         Speed(
             "H200, INT8 units",
             {n: native[n]["ms"] / standard[n]["ms"] for n in standard},
-            f"measured, {_measured(h200)} (default of that date)",
+            f"measured, {_measured(h200)}",
             tflops=standard[largest]["TFLOPS"],
         ),
         Speed(
@@ -202,12 +202,12 @@ def speeds() -> list[Speed]:
     for machine in cpu["machines"]:
         rows = [row for row in cpu["squares"] if row["unit"] == machine["unit"]]
         is_standard = any("standard ms" in row for row in rows)
-        accuracy, then = ("", " (default of that date)") if is_standard else (', `"scaled"`', "")
+        accuracy, then = ("", " (default then)") if is_standard else (', `"scaled"`', "")
         relative = {
             row["N"]: row["native ms"] / row["standard ms"] if is_standard else 1 / row["x native"]
             for row in rows
         }
-        cores = f"{machine['threads']} threads of a CPU with {machine['unit']}"
+        cores = f"{machine['threads']} threads of an {machine['short']}"
         when = _measured(machine) if machine["commit"] else machine["date"]
         found.append(Speed(cores, relative, f"measured{accuracy}, {when}{then}"))
     of_model = [row for row in read("modelled")["rows"] if row["device"] != "H200"]  # which is measured
@@ -217,7 +217,7 @@ def speeds() -> list[Speed]:
             Speed(
                 f"{device}, {rows[0]['unit']} units",
                 {row["N"]: row["relative"] for row in rows},
-                "modelled, not run on hardware",
+                "modelled without chains, *not run on hardware*",
                 True,
             )
         )
