@@ -156,7 +156,7 @@ def on_cpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
         backend: partial(ozfp4.matmul, a, b, accuracy=accuracy, backend=backend) for backend in ALPHABETS
     }
     chosen = ozfp4.matmul(a, b, accuracy=accuracy, report=True)[1].backend
-    if chosen == "direct":  # in words, which no argument asks for
+    if chosen == "direct":  # in words, which no argument selects
         calls[chosen] = partial(ozfp4.matmul, a, b, accuracy=accuracy)
     return Found(shape, medians(calls, 3 if quick else 9), chosen)
 

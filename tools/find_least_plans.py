@@ -11,7 +11,7 @@ the question is which moduli reach the largest P within a total of Q products. T
              its cost for a product of complex integers (least_plans/gaussian.py)
   beyond     what other recipes, with terms of any form, could and could not change (least_plans/beyond.py)
 
-docs/inside/least-plans.md tells the mathematics and the results. Needs NumPy and SciPy.
+docs/inside/least-plans.md has the mathematics and the results. Needs NumPy and SciPy.
 
     python tools/find_least_plans.py            search, print the sets, compare with the checked-in table
     python tools/find_least_plans.py --write    search and write csrc/plan/encoding/least_table.hpp

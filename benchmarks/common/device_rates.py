@@ -2,7 +2,7 @@
 
 Dense peaks per device, in 10^12 operations a second (an operation is half a multiply-add); 0 where there is no such unit.
 Nominal: a kernel attains a fraction of them, and clocks drop under load. Where sources disagree the lower figure is taken
-and the comment says so. Only figures measured on the device itself can replace these.
+and a comment notes it. Only figures measured on the device itself can replace these.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def collect(
 
 
 def in_turn(items: Sequence[Item], text: Callable[[Item], str]) -> Iterator[Item]:
-    """The items, each with a line that says on a terminal which one is at work."""
+    """The items, each with a line on a terminal that names the current one."""
     for done, item in enumerate(items):
         with Progress(f"{text(item)} ({1 + done} of {len(items)})") as progress:
             progress.report(done / len(items))

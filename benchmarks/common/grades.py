@@ -101,7 +101,7 @@ def growth(multiply: Multiply, sizes: tuple[int, ...] = SIZES, seed: int = 0) ->
 
 
 def slope(by_size: dict[int, Quotients]) -> float:
-    """Exponent p of the fit max error ~ n^p; criterion A asks for p <= 1."""
+    """Exponent p of the fit max error ~ n^p; criterion A requires p <= 1."""
     points = [(math.log(n), math.log(q.a * n)) for n, q in by_size.items() if q.a > 0 and math.isfinite(q.a)]
     if len(points) < 2:
         return 0.0
@@ -150,7 +150,7 @@ def grade_rows(
     by_size = growth(multiply, sizes)
     widest = grading.widest_exponent(GRADED_SIZE)
     by_exponent = list(graded_quotients(multiply, (*exponents, widest)))
-    # The verdict asks for what the published test asks: the diagonal and all others right to 10 n u at the full range.
+    # The verdict has the requirements of the published test: the diagonal and all others right to 10 n u at the full range.
     floating = by_exponent[-1][1].a <= 10
     zeros, blocks = keeps_zeros(multiply), survives_blocks(multiply)
     holds = [exponent for exponent, q in by_exponent if q.a <= 1]

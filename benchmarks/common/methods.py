@@ -30,7 +30,7 @@ REFUSALS = (RuntimeError, MemoryError, ValueError)
 
 
 def reason(error: BaseException) -> str:
-    """The first line of an error, or its type where it says nothing: why a row is missing."""
+    """The first line of an error, or its type where it has no text: why a row is missing."""
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
@@ -69,7 +69,7 @@ def _ozfp4(device: str, options: dict[str, Any]) -> Callable[[Array, Array], Arr
 
 
 def gpu_backends() -> set[str]:
-    """Alphabets that this build has kernels for on the GPU at hand."""
+    """Alphabets that this build has kernels for on this GPU."""
     return {backend.name for backend in listed() if backend.available}
 
 

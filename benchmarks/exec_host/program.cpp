@@ -75,7 +75,7 @@ int main() {
     measure(name, [&] { cublasDgemm_v2(handle, 0, 0, n, n, n, &one, a, n, a, n, &zero, c, n); });
   };
   gemm("cublasDgemm 64", small), gemm("cublasDgemm 2048", 2048), gemm("cublasDgemm 4096", 4096);
-  // As torch does, for whom exec stands before all three.
+  // As torch does; exec comes before all three.
   measure("stream, workspace, cublasDgemm 64", [&] {
     cublasSetStream_v2(handle, nullptr);
     cublasSetWorkspace_v2(handle, space, 0);

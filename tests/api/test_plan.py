@@ -1,4 +1,4 @@
-"""ozfp4.plan and ozfp4.plan_for answer for the device and the operands that they are asked about."""
+"""ozfp4.plan and ozfp4.plan_for give plans for the given device and operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ozfp4.plan_for takes for tensors what matmul takes, and asks the core of a GPU for it."""
+"""ozfp4.plan_for gives the plan of matmul for tensors, from the core of a GPU."""
 
 from __future__ import annotations
 

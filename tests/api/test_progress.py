@@ -1,4 +1,4 @@
-"""Progress of products in a scope: which products report, and to whom."""
+"""Progress of products in a scope: which products report, and to which functions."""
 
 from __future__ import annotations
 

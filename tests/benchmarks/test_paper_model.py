@@ -1,4 +1,4 @@
-"""The model reproduces what the paper prints; winners are what its rates say, and its figures show what their data say."""
+"""The model reproduces the paper's values; winners follow from its rates, and its figures show their data."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Mode(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Operands of a kind; their place in the corpus picks the bits that are asked for, and the seed."""
+    """Operands of a kind; their place in the corpus picks the bits and the seed."""
 
     number: int
     kind: str

@@ -52,7 +52,7 @@ def test_rates_are_shown_kept_and_taken(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_rates_hold_for_their_number_of_threads(variables: Callable[..., None]) -> None:
-    """Within a process, too, whatever told it the number."""
+    """Within a process, too, whatever set the number."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 9, 9))
 
@@ -93,7 +93,7 @@ def test_broken_and_foreign_files_are_ignored() -> None:
 def test_figures_that_cannot_be_kept_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], variables: Callable[..., None]
 ) -> None:
-    """Not even by a user whom no permissions hold up: the folder lies below a file."""
+    """Not even by a user with all permissions: the folder lies below a file."""
     (tmp_path / "file").touch()
     variables(OZFP4_CACHE_DIR=str(tmp_path / "file/folder"))
     assert main(["calibrate", "--device", "cpu"]) == 0

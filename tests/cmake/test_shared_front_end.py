@@ -1,4 +1,4 @@
-"""Sources that are compiled once for GPUs of 8.0 and 8.6 (cmake/gpu_targets.cmake) do not tell these from one another."""
+"""Sources that are compiled once for GPUs of 8.0 and 8.6 (cmake/gpu_targets.cmake) have the same code for both."""
 
 from __future__ import annotations
 

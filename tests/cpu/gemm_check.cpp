@@ -91,7 +91,7 @@ std::string text_of(std::int64_t rows, std::int64_t columns, std::int64_t k) {
   return std::to_string(rows) + " x " + std::to_string(columns) + " x " + std::to_string(k);
 }
 
-// All rows and columns for some lengths of K; for other lengths one in turn. `few`: every seventh of the others.
+// All rows and columns for some lengths of K; for other lengths one of each at a time. `few`: every seventh of the others.
 template <class T>
 void check_edges(const GemmTile<T>& tile, const std::string& name, bool few) {
   Problem<T> problem(kRows, kColumns, kTerms);

@@ -1,4 +1,4 @@
-// Multiply stays within its scratch: where the number of threads changes after that was asked for, and at the ends of blocks.
+// Multiply stays within its scratch: where the number of threads changes after the query, and at the ends of blocks.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -73,7 +73,7 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
     outcome = cpu_matmul(plan, view_of(a, ElementType::float64, shape.m, shape.k),
                          view_of(b, ElementType::float64, shape.n, shape.k), {Target{result}}, {limit, {}, {}});
   });
-  // A prefix of the moduli takes less; whatever runs whole takes what it says, empty buffers aside, which have one byte.
+  // A prefix of the moduli takes less; a product in one block takes the stated size, empty buffers aside, which have one byte.
   const bool whole = outcome.by_planes.products == plan.products();
   const bool holds = bytes <= outcome.workspace + 1 && outcome.workspace <= limit && (!whole || bytes >= outcome.workspace);
   report("workspace", holds,
@@ -82,7 +82,7 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
              ", limit " + std::to_string(limit));
 }
 
-// In words and by limbs, where every entry asks for its magnitude, and has a certificate by it; by planes where there is no room.
+// In words and by limbs, where every entry needs its magnitude, and has a certificate by it; by planes where there is no room.
 void check_words(Way way, const Shape& shape, std::int64_t limit) {
   constexpr std::int64_t of_thread = 1 << 17;  // scratch that a thread takes for itself, whatever the limit
   const Plan plan = make_plan({Scheme::two, Alphabet::fp64, "least", accuracy_bits(Accuracy::standard, 53), shape.k});

@@ -47,6 +47,6 @@ def check(a, b, context="", modes=CERTIFIED_MODES, x=None, y=None, **options):
         assert_same_bits(c.cpu(), np.asarray(expected), here)
         assert_same_bits(c_bound.cpu(), np.asarray(bound), (*here, "bound"))
         out = noisy(tuple(c.shape), c.dtype)
-        # Another kernel where nothing else is asked.
+        # Without a bound another kernel runs.
         assert chosen.matmul(x, y, **mode, out=out, **options) is out
         assert_same_bits(out.cpu(), np.asarray(expected), (*here, "alone"))

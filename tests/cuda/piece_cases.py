@@ -111,7 +111,7 @@ def product(case: Case, a: Any, b: Any, make: Any = Partial) -> tuple[Any, Any]:
 
 
 def check(case: Case, make: Any = Partial, device: str = "cpu") -> Any:
-    """The entries that are left, which the bits of the whole product are not asked of; of whole tensors on the CPU."""
+    """The entries that are left, which need not have the bits of the whole product; of whole tensors on the CPU."""
     a, b = (x.to(device) for x in operands(case))
     found, left = product(case, a, b, make)
     expected = matmul(a.cpu(), b.cpu(), accuracy=case.accuracy, bits=case.bits, rounding=case.rounding)

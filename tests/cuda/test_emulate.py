@@ -98,7 +98,7 @@ def no_places(told, monkeypatch):
     with ozfp4.emulate():
         for shape, product in FORMS.values():
             product(normal(*shape))
-    torch.cuda.synchronize()  # what still tells
+    torch.cuda.synchronize()  # pending counts
     monkeypatch.setattr(chains, "_places", {})
 
 
@@ -200,7 +200,7 @@ def test_a_graph_has_what_its_place_is_known_for(no_places):
         for _ in range(2):
             graph.replay()
         torch.cuda.synchronize()
-        assert (told_at == before).all()  # a graph tells nothing
+        assert (told_at == before).all()  # nothing is counted in a graph
         if matrix is y:
             assert_same_bits(out.cpu(), ozfp4.matmul(y, y).cpu())
         else:

@@ -120,7 +120,7 @@ def test_kernels_and_splits(kind, backend):
 
 @pytest.mark.parametrize("k", [2, 15, 16, 17, 63, 65, 20_000, 33_100, 70_000, 131_200])
 def test_lengths(k):
-    """Lines up to where sums of magnitudes leave 32 bits, and to more pieces of K than are told apart."""
+    """Lines up to where sums of magnitudes leave 32 bits, and to more pieces of K than are distinguished."""
     for kind in ("normal", "softmax", "lognormal(8)", "overflowing"):
         a, b = real(kind, 19, k, 70)
         check(a, b, (kind, k), modes=STANDARD)

@@ -71,7 +71,7 @@ class Outcome:
 
 
 class RanksError(AssertionError):
-    """Some ranks raised, died or hung: says which, and why."""
+    """Some ranks raised, died or hung: which, and why."""
 
     def __init__(self, outcomes: list[Outcome]) -> None:
         self.outcomes = outcomes
@@ -230,7 +230,7 @@ def _load(file: str) -> ModuleType:
         assert specification is not None
         assert specification.loader is not None
         module = importlib.util.module_from_spec(specification)
-        sys.modules[specification.name] = module  # dataclasses and pickle ask for it
+        sys.modules[specification.name] = module  # dataclasses and pickle need it
         specification.loader.exec_module(module)
         _modules[file] = module
     return _modules[file]

@@ -327,7 +327,7 @@ def hears(
     dies: bool = False,
     may_end: bool = False,
 ) -> None:
-    """Every rank but 1 says in time that it had no answer. `dies`: rank 1 does. `may_end`: under NCCL alone torch may end the
+    """Every rank but 1 raises in time that it had no answer. `dies`: rank 1 does. `may_end`: under NCCL alone torch may end the
     others as well, at the timeout."""
     start = time.monotonic()
     found = ranks.outcomes(function, *arguments, limit=80.0)

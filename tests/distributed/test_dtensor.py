@@ -62,7 +62,7 @@ FLOATS = ("float64", "float32", "complex128", "complex64")
 
 
 def random_cases(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
-    """By both functions: that of groups puts the result where it is asked to, and has bounds."""
+    """By both functions: that of groups takes placements of the result, and has bounds."""
     mesh = mesh_of(here, extents)
     for seed in range(first, first + count):
         generator = torch.Generator().manual_seed(seed)

@@ -18,7 +18,8 @@ import ozfp4
 import ozfp4.distributed
 from ozfp4._torch_ops import agree
 
-# By name: what rank 1 does otherwise, and what all ranks of the mesh say. Rows by replicated: nothing moves that could tell.
+# By the name of what rank 1 does otherwise: the error of all ranks of the mesh. Rows by replicated: no data
+# move that could show a difference.
 OTHERWISE = {
     "dtype": "ValueError: dtype of b: the ranks differ: 'torch.float64' on {others}; 'torch.float32' on rank 1",
     "shape": "ValueError: shape of b: the ranks differ: [7, 5] on {others}; [7, 6] on rank 1",
@@ -91,7 +92,7 @@ def test_different_arguments_are_raised_by_all(failing: Ranks, name: str) -> Non
 @pytest.mark.parametrize("name", ["dtype", "refused"])
 @pytest.mark.parametrize("extents", [(2, 2), (1, 4)], ids=str)
 def test_on_a_mesh_of_two_dimensions(extents: tuple[int, ...], name: str) -> None:
-    """All ranks hear it, those that share no group with rank 1 as well."""
+    """All ranks raise it, those that share no group with rank 1 as well."""
     check_raised_by_all(group(4), extents, name)
 
 

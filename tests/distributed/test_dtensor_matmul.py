@@ -1,4 +1,4 @@
-"""``ozfp4.distributed.matmul`` of DTensors: the result lies where it is asked to, with the bits of one device."""
+"""``ozfp4.distributed.matmul`` of DTensors: the result has the given placements, with the bits of one device."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_places_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Device:
-    """cuda:1, not the current device, which counts when it is told to."""
+    """cuda:1, not the current device, which counts when the test calls finish."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts = np.zeros(chains.MOST_PLACES, np.int64)
@@ -197,7 +197,7 @@ def test_nothing_is_enqueued_until_the_first_count_is_there(device: Device) -> N
 def test_graphs_take_what_is_known_of_a_place(device: Device) -> None:
     device.is_captured = True
     assert asked(device, 2) == ["ours"] * 2
-    assert device.enqueued == []  # nothing tells
+    assert device.enqueued == []  # no count is enqueued
     device.is_captured = False
     asked(device)
     device.is_captured = True

@@ -1,4 +1,4 @@
-"""``ozfp4.emulate()`` of torch's products by name: what is caught where ozfp4 is told to be faster, all else as torch has it."""
+"""``ozfp4.emulate()`` of torch's products by name: caught calls where ozfp4 is set to be faster, all else as in torch."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def test_out_and_in_place_results_are_checked_as_by_torch(told: Any) -> None:
     assert z.requires_grad
 
 
-# ---- What torch sees to itself
+# ---- Cases that torch handles itself
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own: nested and quantised tensors

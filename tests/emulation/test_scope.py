@@ -1,4 +1,4 @@
-"""``ozfp4.emulate`` as a context manager and decorator: what it takes and refuses, what it tells."""
+"""``ozfp4.emulate`` as a context manager and decorator: its arguments, refusals and summary."""
 
 from __future__ import annotations
 

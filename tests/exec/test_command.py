@@ -42,7 +42,7 @@ def test_start_imports_no_numpy() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "ozfp4", "exec", "--", "/no/such/program"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert done.returncode == 127  # so that it ends, and tells of all
+    assert done.returncode == 127  # so that it ends, and reports all
     assert "ozfp4._cli" in imported
     assert not imported & {"numpy", "ozfp4._cli.display"}  # the last by other commands
 

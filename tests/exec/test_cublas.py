@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def run(folder: Path, tmp_path: Path, report: Path) -> Run:
-    """Runs a function of cublas.py, with variables for the stand-ins in capitals, and gives its report; `said` what it said."""
+    """Runs a function of cublas.py, with variables for the stand-ins in capitals, and gives its report; `said` is its output."""
 
     def done(
         *program: str, without_cuda: bool = False, packaged: bool = False, **settings: Any

@@ -1,4 +1,4 @@
-"""The build says in a sentence what it lacks, and finds the headers of CUTLASS where build isolation hides what is installed.
+"""The build names in a sentence what it lacks, and finds the headers of CUTLASS where build isolation hides what is installed.
 
 nvcc and pip are fakes, or have nothing but a folder to download from: no test compiles or reaches the network.
 """
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CMAKE is None, reason="no cma
 
 
 def cmake(*arguments: str, **environment: str) -> tuple[int, str]:
-    """Exit status and, in one line, what CMake said."""
+    """Exit status and, in one line, the output of CMake."""
     done = subprocess.run(
         [str(CMAKE), *arguments],
         capture_output=True,

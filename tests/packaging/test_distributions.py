@@ -42,7 +42,7 @@ def test_a_source_distribution_holds_what_is_built_and_tested(tmp_path: Path) ->
         held = {name.partition("/")[2] for name in file.getnames()}
     wanted = [name for name in tracked() if name.startswith(BUILT) or "/" not in name]
     missing = {name for name in wanted if (ROOT / name).is_file()} - held
-    assert missing <= {".git_archival.txt"}  # PKG-INFO says the version
+    assert missing <= {".git_archival.txt"}  # PKG-INFO has the version
     assert "PKG-INFO" in held
     unwanted = [
         name

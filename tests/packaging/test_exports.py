@@ -1,4 +1,4 @@
-"""The package's names are imported when they are asked for; what a type checker reads says where from."""
+"""The package's names are imported at their first use, from the modules that a type checker reads."""
 
 from __future__ import annotations
 

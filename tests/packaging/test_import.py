@@ -1,4 +1,4 @@
-"""A source tree that is not built says so."""
+"""The import of a source tree that is not built fails with a message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tree of src/ozfp4 from top to bottom: a module imports only what stands further down, and no module imports in a circle.
 
-docs/inside/architecture.md says what each part is for.
+docs/inside/architecture.md has the purpose of each part.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// csrc/plan/choice.hpp: the cheapest unit first; plans are made once for all who ask for the same, until there are too many.
+// csrc/plan/choice.hpp: the cheapest unit first; equal requests share one plan, until there are too many.
 // csrc/plan/cuts.hpp: how results are cut.
 #include <algorithm>
 #include <exception>

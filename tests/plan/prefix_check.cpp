@@ -1,4 +1,4 @@
-// How many moduli a rule of prefixes takes: more than any plan has, which Python cannot ask for.
+// How many moduli a rule of prefixes takes: more than any plan has, which Python cannot request.
 #include <cstddef>
 #include <stdexcept>
 

@@ -1,6 +1,6 @@
 """csrc/plan/encoding/least_table.hpp: every row multiplied out, every set checked.
 
-The reader of the header, the encoder and the verifier are written a second time: the table is right by what it says.
+The reader of the header, the encoder and the verifier are written a second time here, so that only the table counts.
 """
 
 from __future__ import annotations

@@ -164,5 +164,5 @@ def test_the_digits_of_scheme_one_reach_and_one_fewer_do_not(backend: str, bits:
         for p in (plan.planes_a - 1, plan.planes_a)
     ]
     assert reach[1] >= 2**bits
-    assert reach[0] < 2 ** (bits + 1)  # the rule for balanced digits asks for a bit more than they need
+    assert reach[0] < 2 ** (bits + 1)  # the rule for balanced digits requires a bit more than they need
     assert backend != "fp4" or reach[0] < 2**bits

@@ -38,7 +38,7 @@ void check_order() {
   Counted values(3, 64);
   for (const std::int64_t number : {1, 2, 3, 1, 2, 3}) report("its own", values.ask(number) == number);
   report("each is made once", values.made() == 3);
-  values.ask(1), values.ask(4);  // 2 is the one that was asked for the longest ago
+  values.ask(1), values.ask(4);  // 2 is the least recently used one
   report("no more than that", values.kept().size() == 3);
   values.ask(1), values.ask(3), values.ask(4);
   report("those asked for are there", values.made() == 4);

@@ -1,4 +1,4 @@
-"""matmul and int8_matmul: messages say which argument, which value, what is allowed; nothing is written."""
+"""matmul and int8_matmul: messages name the argument, the value and what is allowed; nothing is written."""
 
 from __future__ import annotations
 

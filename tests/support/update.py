@@ -50,7 +50,7 @@ class _Matrix:
         return hash(self.key)
 
 
-@lru_cache(maxsize=16)  # of one product tests ask for many updates
+@lru_cache(maxsize=16)  # tests make many updates of one product
 def _products(
     left: _Matrix, right: _Matrix, accuracy: str, bits: int | None, precision: int, engine: str
 ) -> list[list[Dyadic]]:

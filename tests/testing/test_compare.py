@@ -1,4 +1,4 @@
-"""assert_same_bits: what it tells apart and how it says so."""
+"""assert_same_bits: the differences that it finds, and its messages."""
 
 from __future__ import annotations
 

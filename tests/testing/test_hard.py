@@ -1,4 +1,4 @@
-"""Hard operands are hard: their products lie where they are said to lie."""
+"""Hard operands are hard: their products lie where the docstrings place them."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_refusals(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["shapes", "names", "shape of C", "devices", "vector"])
 def test_refused_before_anything_runs(name: str) -> None:
-    """Without entries the same is said."""
+    """Without entries the errors are the same."""
     error, message, call = WRONG[name]
     with pytest.raises(error, match=message):
         call(torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True).from_tensor(A))

@@ -175,7 +175,7 @@ def test_the_settings_are_those_of_the_product() -> None:
         of_a, of_b = torch.autograd.grad(chosen.matmul(a, b, **settings), (a, b), g)
         assert_same_bits(of_a, chosen.matmul(g, b.detach().mT, **settings))
         assert_same_bits(of_b, chosen.matmul(a.detach().mT, g, **settings))
-    # A plan is told to the operator by its names and its bits.
+    # The operator receives a plan by its names and its bits.
     for accuracy, plan in (
         ("scaled", ozfp4.plan(1, 1, 6, bits=12, backend="int8", accuracy="scaled")),
         ("scaled", ozfp4.plan(1, 1, 6, family="paper", backend="fp4", accuracy="scaled")),

@@ -1,4 +1,4 @@
-"""Devices that a product refuses before anything is asked of them."""
+"""Devices that a product refuses before it uses them."""
 
 from __future__ import annotations
 

@@ -313,7 +313,7 @@ def test_wrong_limbs_are_replaced_by_words(
     cache: Path, break_kernel: Callable[..., None], variables: Callable[..., None]
 ) -> None:
     break_kernel("limbs")
-    variables(OZFP4_CPU_KERNEL=None)  # which would ask for planes
+    variables(OZFP4_CPU_KERNEL=None)  # which would need planes
     way = _core.force_way(None)
     try:
         pattern = r"'numbers by limbs of eight bits' \(limbs\) on cpu .*is disabled"

@@ -17,7 +17,7 @@ Pictures = dict[str, bytes]
 
 
 def title_of(path: Path) -> str:
-    """The first heading, in plain text: the navigation knows neither formulas nor Markdown."""
+    """The first heading, in plain text: the navigation shows neither formulas nor Markdown."""
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown" and (found := HEADING.search(cell.source)):
             return re.sub(r"[$`*\\{}]", "", found[1])

@@ -104,7 +104,7 @@ def terms(recipe: Recipe) -> list[Term]:
 
 
 def verify(recipe: Recipe) -> None:
-    """Multiply every pair of residues through the limbs; ValueError says what the recipe gets wrong."""
+    """Multiply every pair of residues through the limbs; ValueError names the error of the recipe."""
     m = recipe.modulus
     encoded = encode_all(recipe)
     missing = [x for x, limbs in enumerate(encoded) if limbs is None]

@@ -1,4 +1,4 @@
-"""Products of integers in machine words, which a CPU makes unless something else was asked for, against Python's integers."""
+"""Products of integers in machine words, which a CPU makes by default, against Python's integers."""
 
 from __future__ import annotations
 

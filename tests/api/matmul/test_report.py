@@ -1,4 +1,4 @@
-"""report=True tells what ran, and only what is true."""
+"""report=True reports what ran, and nothing else."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def thread_count(**environment: str) -> int:
 
 @cache
 def cpu_count() -> int:
-    """Where no variable says anything."""
+    """Where no variable sets the number."""
     return thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="")
 
 

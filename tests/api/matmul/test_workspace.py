@@ -1,4 +1,4 @@
-"""Products in blocks: any workspace gives the same bits; progress is told on the way."""
+"""Products in blocks: any workspace gives the same bits; progress is reported on the way."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ void check_entries(const std::string& type) {
   }
 }
 
-// Lines that ask nothing leave no trace but their width.
+// Lines without requirements change nothing but their width.
 void check_silent_lines() {
   const LineRecord line{500, 90, 90, 54, 3}, empty{0, 0, 0, 2, kNoExponent}, exact{500, 90, 0, 20, 3};
   report("NaN", line_extremes(line, true, 100) == LineExtremes{0, 0, 0});

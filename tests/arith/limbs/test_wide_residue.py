@@ -117,7 +117,7 @@ def test_integers_of_entries(dtype: type, bits: int) -> None:
         x = np.minimum(x, np.ldexp(dtype(2.0 - info.eps), top)) * rng.choice([-1, 1], 700).astype(dtype)
         x[:4] = np.inf, -np.inf, np.nan, 0
         line = x[np.newaxis, :]
-        for lower in (0, 7):  # a shift smaller than the capacity asks for
+        for lower in (0, 7):  # a shift smaller than the capacity needs
             shift = bits - 1 - top - lower
             found = stages.quantise(line, np.array([shift], np.int32), bits)[0].tolist()
             wanted = [round(Fraction(float(v)) * Fraction(2) ** shift) if np.isfinite(v) else 0 for v in x]

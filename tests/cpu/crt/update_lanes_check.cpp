@@ -105,7 +105,7 @@ void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits,
   }
   report(name, is_right,
          std::to_string(static_cast<int>(kind)) + ", bits " + std::to_string(bits) + " from " + std::to_string(zeros));
-  // Sums of few bits are often ties, which only the integers tell.
+  // Sums of few bits are often ties, which only the integers decide.
   const bool is_common = kind == Kind::near && exponent_from == exponent_to && !has_error &&
                          (bits <= 53 ? !has_factors : bits >= 80 && bits < kNearHalf && zeros == 0);
   report("little is refused", !is_common || sizeof(T) == 4 || refused == 0,

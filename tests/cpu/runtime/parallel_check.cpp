@@ -119,7 +119,7 @@ void check_no_memory(int allocations) {
              " ranges after the end");
 }
 
-// As additions of FP64 round: fegetround tells of the x87 unit.
+// As additions of FP64 round: fegetround gives the mode of the x87 unit.
 bool rounds_up() {
   volatile double one = 1.0, little = 0x1p-60;
   return one + little != 1.0;

@@ -268,7 +268,7 @@ def repaired(*products: str) -> None:
 def few_repairs() -> None:
     product(600)
     waits = cuda.fake_waits()
-    product(600, 1), product(600, times=2)  # the device has told of the first by the second
+    product(600, 1), product(600, times=2)  # the device has reported the first by the second
     assert cuda.fake_waits() == waits
 
 

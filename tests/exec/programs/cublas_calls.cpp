@@ -164,7 +164,7 @@ void gemms(cublasHandle_t handle, const char* name) {
   }
 }
 
-// The other ways to ask for products, all of m x k by k x n without transposes.
+// The other functions for products, all of m x k by k x n without transposes.
 template <class Kind>
 void others(cublasHandle_t handle, const char* name) {
   using T = typename Kind::T;
