@@ -133,7 +133,10 @@ def info() -> Info:
 
 @dataclass(frozen=True, repr=False)
 class SelfTest(Tabular):
-    """Verdicts on all kernels of all devices; true if every kernel passed; prints as a table."""
+    """Verdicts on all kernels of all devices; true if every kernel passed.
+
+    Prints as a table.
+    """
 
     verdicts: tuple[Verdict, ...]
 

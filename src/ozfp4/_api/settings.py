@@ -20,12 +20,12 @@ def get_default_accuracy() -> str:
 
 
 def set_default_accuracy(accuracy: str) -> None:
-    """Set the accuracy of products without the keyword, for all threads of the process.
+    """Set the accuracy of products without the keyword, for the whole process.
 
-    It holds for all of :mod:`ozfp4` that has the keyword `accuracy`, from the next call on.
-    Prepared operands keep their accuracy, and gradients that of their product. Products of
-    integers stay exact. A function that torch has compiled takes the accuracy of the process, or
-    of a scope of the calling thread, as it runs.
+    It holds in all threads, for all of :mod:`ozfp4` that has the keyword `accuracy`, from the
+    next call on. Prepared operands keep their accuracy, and gradients that of their product.
+    Products of integers stay exact. A function that torch has compiled takes the accuracy of the
+    process, or of a scope of the calling thread, as it runs.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int | None) -> None:
-    """Set the largest number of threads of a product on the CPU, for the whole process.
+    """Set the largest number of threads of a product on the CPU.
 
-    It holds from the next loop on; a product that runs meanwhile may exceed its
-    `workspace_limit`. No bit of a result depends on the number of threads. The BLAS of NumPy and
-    SciPy keeps its own number.
+    It holds for the whole process, from the next loop on; a product that runs meanwhile may
+    exceed its `workspace_limit`. No bit of a result depends on the number of threads. The BLAS of
+    NumPy and SciPy keeps its own number.
 
     Parameters
     ----------

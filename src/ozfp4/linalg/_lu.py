@@ -235,7 +235,10 @@ def _checked_pivots(piv: Any, n: int, lead: tuple[int, ...], are_tensors: bool) 
 
 
 class Slogdet(NamedTuple):
-    """det A = sign exp(logabsdet). The sign is +-1, has modulus 1 for complex matrices, or is 0 with a logabsdet of -infinity."""
+    """Sign and logarithm of a determinant: det A = sign exp(logabsdet).
+
+    The sign is +-1, has modulus 1 for complex matrices, or is 0 with a logabsdet of -infinity.
+    """
 
     sign: Any
     logabsdet: Any

@@ -130,7 +130,7 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
 
 
 class LstsqResult(NamedTuple):
-    """`solution` X and `residuals`, the sums of the squares |B - A X|^2 of each column."""
+    """`solution` X and `residuals`, the sums of squares of the columns of B - A X."""
 
     solution: Any
     residuals: Any

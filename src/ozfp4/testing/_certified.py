@@ -41,8 +41,11 @@ CHAIN_SHIFTS = {np.dtype(np.float64): 540, np.dtype(np.float32): 80}
 
 
 class Certificate(IntEnum):
-    """Why an entry is what it is: `MAGNITUDE` in "standard", `RESULT`, the rounding test, in "correct"; `SPECIAL` for NaN and
-    infinity."""
+    """The reason for the value of an entry.
+
+    `MAGNITUDE` is for "standard", `RESULT`, the rounding test, for "correct"; `SPECIAL` for NaN
+    and infinity. An entry with `NONE` is computed from its row and column.
+    """
 
     NONE = 0
     EXACT = 1
@@ -73,7 +76,10 @@ class Facts(NamedTuple):
 
 
 def line_facts(rows: Array) -> list[Facts]:
-    """The facts of each row of a float64 or float32 matrix; zeros and non-finite entries add nothing but to `k`."""
+    """The facts of each row of a float64 or float32 matrix.
+
+    Zeros and non-finite entries count in `k` alone.
+    """
     significands, exponents = split(rows)
     nonzero, top = significands != 0, exponents + 52
     low = exponents + np.frexp((significands & -significands).astype(np.float64))[1] - 1
@@ -90,8 +96,11 @@ def line_facts(rows: Array) -> list[Facts]:
 
 
 def line_capacity(accuracy: str, bits: int, facts: Facts, precision: int) -> int:
-    """c of a line: `bits` in "scaled"; else p + 4 in "standard", p + 15 to p + 23 by its mean depth in "correct", and fewer
-    where all entries fit fewer."""
+    """Capacity c of a line.
+
+    It is `bits` in "scaled". In "standard" it is p + 4, in "correct" p + 15 to p + 23 by the
+    mean depth of the line. It is less where all entries fit fewer bits.
+    """
     if accuracy == "scaled":
         return bits
     extra = STANDARD_EXTRA_BITS
@@ -239,10 +248,12 @@ def certificates(
 def standard_matmul(
     a: npt.ArrayLike, b: npt.ArrayLike, *, engine: str = "auto"
 ) -> tuple[Array, npt.NDArray[np.int8]]:
-    """``ozfp4.matmul(a, b, accuracy="standard")``, bit for bit (NaNs as such), and why each entry is what it is.
+    """Reference of "standard": the result, bit for bit, and its certificates.
 
-    Operands, engine and result are those of :func:`exact_matmul`. The second result is an int8 array of the same shape, of values
-    of :class:`Certificate`; where it is `NONE`, the entry is a chain of fused multiply-adds.
+    The result is that of ``ozfp4.matmul(a, b, accuracy="standard")`` (NaNs as such). Operands,
+    engine and result are those of :func:`exact_matmul`. The certificates are an int8 array of the
+    same shape, of values of :class:`Certificate`. Where it is `NONE`, the entry is a chain of
+    fused multiply-adds.
     """
 
     def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:

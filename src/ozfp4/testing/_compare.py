@@ -15,7 +15,10 @@ def _as_array(x: Any) -> npt.NDArray[Any]:
 
 
 def bits_of(x: Any) -> npt.NDArray[Any]:
-    """The entries of an array or CPU tensor as unsigned integers of the same width, in native byte order."""
+    """The entries of an array or CPU tensor as unsigned integers.
+
+    They have the same width, in native byte order.
+    """
     array = _as_array(x)
     native = array.astype(array.dtype.newbyteorder("="), order="C", copy=True)
     return native.view(f"u{array.dtype.itemsize}")
@@ -52,9 +55,9 @@ def difference(actual: Any, expected: Any) -> str | None:
 
 
 def assert_same_bits(actual: Any, expected: Any, context: object = "") -> None:
-    """AssertionError unless both arrays have the same dtype, shape and bits; see :func:`difference`.
+    """AssertionError unless both arrays have the same dtype, shape and bits.
 
-    The context, what was computed, is printed in front of the message.
+    The message has the words of :func:`difference`, after the context, what was computed.
     """
     __tracebackhide__ = True
     message = difference(actual, expected)

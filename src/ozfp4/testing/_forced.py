@@ -88,7 +88,7 @@ def _force(cuda: Any, choices: tuple[Any, ...]) -> None:
 
 @contextmanager
 def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]:
-    """Products of floating-point numbers on the CPU run in words, by limbs, or by planes.
+    """Floating-point products on the CPU run in words, by limbs, or by planes.
 
     This applies to all sizes and to the whole process, to products without plan, scheme, backend
     or family. A product that limbs cannot compute runs in words, and by planes if words cannot

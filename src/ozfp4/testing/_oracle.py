@@ -39,9 +39,10 @@ def split(lines: Array) -> tuple[Integers, Integers]:
 
 
 def scale_exponents(lines: Array, bits: int | Integers) -> Integers:
-    """``bits - 1 - e`` of each row of a float array, int64 of shape (rows,); e is the exponent of its largest finite magnitude.
+    """``bits - 1 - e`` of each row of a float array, as int64 of shape (rows,).
 
-    A row without one gets 0. The number of bits may be one of each row.
+    e is the exponent of the row's largest finite magnitude; a row without one gets 0. The number
+    of bits may differ from row to row.
     """
     significands, exponents = split(lines)
     largest = exponents.max(axis=1, initial=-_FAR, where=significands != 0)
@@ -56,9 +57,10 @@ def exact_exponents(lines: Array) -> Integers:
 
 
 def scaled_integers(lines: Array, exponents: Integers) -> Array:
-    """``round(x · 2^s)`` of each row of a float array, by int64 exponents of shape (rows,); ties to even, 0 where not finite.
+    """``round(x · 2^s)`` of each row of a float array, ties to even.
 
-    The integers are int64, or Python's (dtype object) where one has more than 62 bits.
+    The exponents are int64 of shape (rows,); entries that are not finite become 0. The integers
+    are int64, or Python's (dtype object) where one has more than 62 bits.
     """
     significands, places = split(lines)
     places += exponents[:, np.newaxis]
@@ -79,10 +81,11 @@ def _dot_flint(x: Array, y: Array) -> Array:
 
 
 def integer_matmul(x: Array, y: Array, engine: str = "auto") -> Array:
-    """Exact product of matrices of int64 or of Python integers, as an object array of Python integers.
+    """Exact product of integer matrices, as an object array of Python integers.
 
-    The engine is "flint", python-flint's ``fmpz_mat``, or "object", NumPy's arrays of Python integers; "auto" is flint where that
-    is installed. ValueError for another.
+    The matrices hold int64 or Python integers. The engine is "flint", python-flint's
+    ``fmpz_mat``, or "object", NumPy's arrays of Python integers; "auto" is flint where that is
+    installed. ValueError for another.
     """
     check_name("engine", engine, ENGINES)
     if 0 in (*x.shape, *y.shape):
@@ -125,9 +128,11 @@ def real_sums(a: Array, b: Array, engine: str = "auto") -> Sums:
 def integer_product(
     a: Array, b: Array, bits: int = 53, *, engine: str = "auto"
 ) -> tuple[Array, Integers, Integers]:
-    """The exact integers Ã B̃ of two float matrices, (m, n), and the scale exponents of rows and columns, (m,) and (n,).
+    """The exact integers Ã B̃ of two float matrices, and their scale exponents.
 
-    `bits` is the capacity of the scaled integers; non-finite entries count as zeros. The engine is :func:`integer_matmul`'s.
+    The integers are (m, n), the exponents of rows and columns (m,) and (n,). `bits` is the
+    capacity of the scaled integers; non-finite entries count as zeros. The engine is
+    :func:`integer_matmul`'s.
     """
     return scaled_sums(a, b, scale_exponents(a, bits), scale_exponents(b.T, bits), engine)
 
@@ -135,10 +140,11 @@ def integer_product(
 def round_to_float(
     integer: int, exponent: int, dtype: npt.DTypeLike = np.float64, rounding: str = "nearest"
 ) -> float:
-    """``integer · 2^exponent``, integers of any size, rounded once to a float of float64 or float32, or to an infinity.
+    """``integer · 2^exponent`` rounded once to float64 or float32, or to infinity.
 
-    The rounding is "nearest", ties to even, "down", "up" or "zero"; ValueError for another. Zero is +0, and -0 when rounding
-    down; a number that is not zero and rounds to zero keeps its sign.
+    The integers have any size. The rounding is "nearest", ties to even, "down", "up" or "zero";
+    ValueError for another. Zero is +0, and -0 when rounding down; a number that is not zero and
+    rounds to zero keeps its sign.
     """
     check_name("rounding", rounding, ROUNDINGS)
     precision, max_exponent, lowest = FORMATS[np.dtype(dtype)]
@@ -216,12 +222,16 @@ def over_stacks(
 def exact_matmul(
     a: npt.ArrayLike, b: npt.ArrayLike, bits: int | None = None, *, engine: str = "auto"
 ) -> Array:
-    """The bits that ``ozfp4.matmul(a, b, accuracy="scaled")`` must return by a plan of so many bits (NaNs as such).
+    """Reference of "scaled": the exact product of the scaled integers, rounded.
+
+    It is ``ozfp4.matmul(a, b, accuracy="scaled")`` with a plan of so many bits, bit for bit (NaNs
+    as such).
 
     Parameters
     ----------
     a, b : array_like of float64 or float32
-        Shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any strides and byte order.
+        Shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any strides and byte
+        order.
     bits : int, optional
         Capacity of the scaled integers; by default 53, or 24 when both operands are float32.
     engine : {"auto", "flint", "object"}
@@ -244,10 +254,11 @@ def exact_matmul(
 def correct_matmul(
     a: npt.ArrayLike, b: npt.ArrayLike, rounding: str = "nearest", *, engine: str = "auto"
 ) -> Array:
-    """The real product, rounded once: ``ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)``, bit for bit (NaNs as such).
+    """Reference of "correct": the exact product, correctly rounded.
 
-    Operands, engine and result are those of :func:`exact_matmul`, the rounding that of :func:`round_to_float`. NaN and infinities
-    are as IEEE dot products give them.
+    It is ``ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)``, bit for bit (NaNs as
+    such). Operands, engine and result are those of :func:`exact_matmul`, the rounding that of
+    :func:`round_to_float`. NaN and infinities follow IEEE dot products.
     """
     check_name("rounding", rounding, ROUNDINGS)
 
