@@ -2,8 +2,8 @@
 
     python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--chunks MIB ...] [-o FOLDER]
 
-The large matrix is 65536 x 65536, the other two have 4096 rows or columns. It is A, B or the result, which overwrites it. Of
-each case:
+The large matrix is 65536 x 65536, the other two have 4096 rows or columns. It is A, B or the result, which overwrites it.
+Columns of each case:
 
     pageable  as NumPy allocates
     pinned    the same pages after cudaHostRegister, which is timed separately

@@ -30,8 +30,8 @@ address() {
   cp -r src/ozfp4 "$site"
   find "$site" -name '*.so' -delete
   cp "$build"/_core*.so "$build"/_testing*.so "$site/ozfp4"
-  # Python itself is built without: the library comes first, and with it that of exceptions, which it looks for as it starts. What
-  # Python keeps until its end is no leak.
+  # Python itself is built without sanitizers: their libraries are loaded first, and that of exceptions, which they need at the
+  # start. Memory that Python keeps until its end is no leak.
   local library preloaded=
   for library in asan ubsan stdc++; do preloaded+=" $("$CXX" -print-file-name="lib$library.so")"; done
   PYTHONPATH=$site OZFP4_CACHE_DIR=$site/cache LD_PRELOAD=$preloaded ASAN_OPTIONS=detect_leaks=0 OPENBLAS_NUM_THREADS=2 \

@@ -56,7 +56,7 @@ class Job:
 
     @property
     def rows(self) -> int:
-        """Of A."""
+        """The rows of A."""
         return self.n * (self.ranks if self.kind == "weak" else 1)
 
 

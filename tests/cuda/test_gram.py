@@ -26,7 +26,7 @@ def test_blocks_that_are_chosen(dtype):
 @pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("share", [0.5, 1.02, 1.3])
 def test_a_device_without_room_for_all_planes(monkeypatch, share, accuracy):
-    """Nor for the planes and the workspace of a block: gram cuts into blocks, as matmul does, with the same bits."""
+    """Without room for the planes and a block's workspace, gram cuts into blocks, as matmul does, with the same bits."""
     monkeypatch.setattr(product, "GRAM_COLUMNS", 1024)
     a = torch.randn(4000, 4000, dtype=torch.float64, device=DEVICE)
     options = {"accuracy": accuracy, "backend": "int8"}

@@ -12,7 +12,7 @@ import ozfp4.distributed
 
 
 def many(here: Here, seeds: range) -> list[str]:
-    """What is wrong."""
+    """The errors found, by seed."""
     wrong = []
     for seed in seeds:
         a, b, layout, result, options = draw(seed, integers=0.0, stacks=0.5)

@@ -18,8 +18,8 @@ from ozfp4.distributed import _gathered as gathered
 
 
 def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
-    """What is wrong. In pieces: of the least sizes, by operands that are prepared, with the exchange before, results
-    moved where that takes fewer bytes."""
+    """The errors found. In pieces: of the least sizes, by prepared operands, with the exchange before, and with results moved
+    where that takes fewer bytes."""
     kept, prepare = [], gathered.prepare
     with pytest.MonkeyPatch.context() as patch, by_bytes() if in_pieces else nullcontext():
         if in_pieces:

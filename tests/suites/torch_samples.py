@@ -16,7 +16,7 @@ WIDE = {"float32": torch.float64, "complex64": torch.complex128}
 
 
 def operators(names: Any) -> dict[str, Any]:
-    """Of the table. torch has variants of some that compute the same in another way, composed of others or compiled."""
+    """Operators of the table by name, without torch's variants that compute the same, composed of others or compiled."""
     return {op.name: op for op in op_db if op.name in names and op.variant_test_name == ""}
 
 

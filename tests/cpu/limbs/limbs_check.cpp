@@ -306,7 +306,7 @@ struct RoundedLines {
     }
   }
 
-  // Of the raised integer.
+  // The error of the raised integer.
   Sum error(std::size_t row, const RoundedLines& columns, std::size_t column) const {
     return times_power_of_two(error_bound<6>(records[row], columns.records[column]), raised[row] + columns.raised[column]);
   }
