@@ -252,8 +252,8 @@ def standard_matmul(
 
     The result is that of ``ozfp4.matmul(a, b, accuracy="standard")`` (NaNs as such). Operands,
     engine and result are those of :func:`exact_matmul`. The certificates are an int8 array of the
-    same shape, of values of :class:`Certificate`. Where it is `NONE`, the entry is a chain of
-    fused multiply-adds.
+    same shape, of values of :class:`Certificate`. With `NONE` the entry is a chain of fused
+    multiply-adds.
     """
 
     def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
