@@ -326,11 +326,12 @@ def gpu_kinds() -> str:
     rows = {row["operands"]: row for row in read("kinds")["gpu"] if row["N"] == 4096}
     lines = [
         [kind, *(f"{rows[kind][f'{name} ms']:.2f}" for name in ("native", "scaled", "standard")),
-         _three(rows[kind]['correct / native'] * rows[kind]['native ms'])]
+         _three(rows[kind]['correct / native'] * rows[kind]['native ms']), f"{rows[kind]['chains %']:.1f}"]
         for kind in SHOWN
     ]  # fmt: skip
     return _table(
-        ["operands, ms at N = 4096", "native", '`"scaled"`, 57 bits', '`"standard"`', '`"correct"`'], lines
+        ["operands, ms at N = 4096", "native", '`"scaled"`, 57 bits', '`"standard"`', '`"correct"`', "chains, %"],
+        lines,
     )
 
 
@@ -364,6 +365,25 @@ def other_products() -> str:
         for row in read("h200_products")["products"]
     ]
     return _table(["product", "N", "ms", "compared with"], lines)
+
+
+def memory() -> str:
+    """Products within the default workspace limit, against a limit of 60 GiB."""
+    lines = [
+        [row["product"], str(row["N"]), _number(row.get("GiB")), _number(row.get("GiB at 60")), f"{row['time']:.2f}"]
+        for row in read("h200_products")["memory"]
+    ]
+    return _table(["product", "N", "GiB within 8", "GiB within 60", "relative time"], lines)
+
+
+def warp_level() -> str:
+    """Multiply kernels of GPUs without wgmma, on an H200."""
+    lines = [
+        [f"`{row['kernel']}`", row["tile"], str(row["us"]), str(row["TOPS"]),
+         f"{100 * row['shared clocks'] / row['loop clocks']:.0f} %"]
+        for row in read("h200_products")["warp"]
+    ]  # fmt: skip
+    return _table(["kernel", "tile", "µs", "TOPS", "shared memory busy, at the limit"], lines)
 
 
 def modelled() -> str:
@@ -568,6 +588,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "gpu-kinds": gpu_kinds,
     "gpu-shapes": shapes,
     "gpu-products": other_products,
+    "gpu-memory": memory,
+    "gpu-warp": warp_level,
     "gpu-modelled": modelled,
     "cpu-machines": cpu_machines,
     "cpu-sentence": cpu_sentence,
