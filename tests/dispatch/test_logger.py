@@ -24,13 +24,13 @@ N = np.arange(15).reshape(5, 3)
 PRODUCTS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: ozfp4.matmul(A, B, backend="int8"),
-        r"product 7 × 3 × 5 float64 standard: scheme II int8, up to \d+ products of 57 bits, "
+        r"product 7 × 3 × 5 float64 standard: scheme II int8 \(.*\), \d+ products of 57 bits, "
         r"cpu \(.*\): \d+\.\d{3} ms \(asked for\)",
     ),
-    (lambda: ozfp4.matmul(A, B), r"product .*: \d+\.\d{3} ms \(least products / rate: .*\)"),
+    (lambda: ozfp4.matmul(A, B), r"product .*: \d+\.\d{3} ms \((so small a product|least products / rate:) .*\)"),
     (
         lambda: chosen.matmul(np.stack([A, A]), B, bits=20, accuracy="scaled"),
-        r"product 2 times 7 × 3 × 5 float64 scaled: .* of 20 bits, .*",
+        r"product 2 times 7 × 3 × 5 float64 scaled: (direct .*|.* of 20 bits), cpu .*",
     ),
     (lambda: ozfp4.matmul(A.astype("f4"), B.astype("f4")), r"product 7 × 3 × 5 float32 standard: .*"),
     (lambda: ozfp4.gemm(2, A, B), r"update 7 × 3 × 5 float64 standard: .*"),
@@ -38,17 +38,17 @@ PRODUCTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: ozfp4.enclose(A, B), r"product 7 × 3 × 5 float64 correct: .*"),
     (
         lambda: ozfp4.matmul(N.T + 2**62, N),
-        r"product 3 × 3 × 5 int64 exact: machine words, cpu \(.*\): .* ms \(integers are multiplied as they are\)",
+        r"product 3 × 3 × 5 int64 exact: words of 64 bits, cpu \(.*\): .* ms \(integers are multiplied as they are\)",
     ),
     (
         lambda: ozfp4.matmul(N.T, N, overflow="raise"),
-        r"product 3 × 3 × 5 int64 exact: machine words, .* ms \(the norms .*\)",
+        r"product 3 × 3 × 5 int64 exact: words of 64 bits, .* ms \(the norms .*\)",
     ),
-    (lambda: ozfp4.matmul(N.T, N, backend="int8"), r"product 3 × 3 × 5 int64 exact: scheme II int8, up to .*"),
+    (lambda: ozfp4.matmul(N.T, N, backend="int8"), r"product 3 × 3 × 5 int64 exact: scheme II int8 \(.*\), \d+ products .*"),
     (lambda: ozfp4.matmul_mod(N.T, N, 7), r"product 3 × 3 × 5 int64 exact: .*"),
     (
         lambda: ozfp4.int8_matmul(N.T.astype("i1"), N.astype("i1")),
-        r"product 3 × 3 × 5 int32 exact: scheme INT8 fp4, .* \(int8 products are of FP4 limbs\)",
+        r"product 3 × 3 × 5 int32 exact: scheme INT8 fp4 \(.*\), .* \(int8 products are of FP4 limbs\)",
     ),
     (lambda: ozfp4.matmul(1j * A, 1j * B), r"product 7 × 3 × 5 complex128 standard: .*"),
     (lambda: ozfp4.matmul(1j * A, B), r"product 7 × 3 × 5 complex128 standard: .*"),
@@ -69,6 +69,18 @@ def test_a_line_of_each_product(
         assert_same_bits(x, y)
     assert len(caplog.messages) == 1
     assert re.fullmatch(text, caplog.messages[0]), caplog.messages[0]
+
+
+@pytest.mark.parametrize("size", [20, 300])
+@pytest.mark.parametrize("backend", ["auto", "int8"])
+def test_the_line_has_what_ran(size: int, backend: str, caplog: pytest.LogCaptureFixture) -> None:
+    x, y = np.random.default_rng(3).standard_normal((2, size, size))
+    with caplog.at_level(logging.DEBUG, "ozfp4"):
+        _, report = ozfp4.matmul(x, y, backend=backend, report=True)
+    ran = str(report).splitlines()[0].removeprefix("ran").strip().partition(" on cpu (")[0]
+    ran = ran.replace(", ", " ") if ran.startswith("scheme") else ran
+    assert f"standard: {ran}, {report.products} products" in caplog.messages[0]
+    assert f" ms ({report.reason}" in caplog.messages[0]
 
 
 def test_no_line_of_what_is_refused(caplog: pytest.LogCaptureFixture) -> None:

@@ -15,6 +15,7 @@ from .._dispatch.product import (
     empty_result,
     log,
     multiply_integers,
+    planned,
     refuse_overflow,
     results,
     to_caller,
@@ -368,7 +369,7 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
             part = _multiply(request, plan, first, min(first + step, shape.k), outcome)
             c = part if c is None else c.long() + part
     if since is not None:
-        log(request, since, plan, _REASON)
+        log(request, since, planned(plan), _REASON)
     overflows = 0
     if shape.k > plan.k_max:
         overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())

@@ -81,9 +81,10 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
 @takes(RequestOptions)
 @any_library
 def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
-    """The plan that :func:`ozfp4.matmul` would use for `a` and `b`.
+    """The plan that :func:`ozfp4.matmul` has for `a` and `b`.
 
-    It depends on shapes, dtypes and device; nothing is multiplied and no entry is read.
+    It depends on shapes, dtypes and device; nothing is multiplied and no entry is read. A small or
+    thin product may run without planes: a report shows what ran.
 
     Parameters
     ----------

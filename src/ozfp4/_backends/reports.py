@@ -57,8 +57,7 @@ def make_integer_report(
     if library.is_tensor(request.a):
         about["exponents"] = _integer_exponents(request.a, request.b)
     else:
-        kernels = [] if plan is None else [outcome["kernel"]]
-        about["kernel"] = "; ".join([*kernels, f"words of {bits} bits"] if bits else kernels)
+        about["kernel"] = _integer_kernels(plan, outcome)
     about |= {
         "plan": plan,
         "device": _device(request),
@@ -69,6 +68,21 @@ def make_integer_report(
         "kind": "integer",
     }
     return Report(**about)
+
+
+def what_ran(plan: Plan | None, outcome: dict[str, Any]) -> tuple[str, str]:
+    """What multiplied on the CPU, for a log, and why it was chosen. `plan`: None for integers in words."""
+    products, reason = f"{outcome['products']} products", outcome["reason"]
+    if "word_bits" in outcome:  # of integers
+        kernel, is_direct = _integer_kernels(plan, outcome), plan is None
+    else:
+        kernel, is_direct = _ways(outcome)
+        reason = SMALL if is_direct else reason
+    if plan is None:
+        return kernel, reason
+    if is_direct:
+        return f"{DIRECT} ({kernel}), {products}", reason
+    return f"scheme {plan.scheme} {plan.backend} ({kernel}), {products} of {plan.bits} bits", reason
 
 
 def _named(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +107,12 @@ def _ways(outcome: dict[str, Any]) -> tuple[str, bool]:
     taken = [(name, count) for name, count in zip(names, counts, strict=True) if count] or [(names[0], 0)]
     others = (f"{count} of {sum(counts)} matrices by {name}" for name, count in taken[1:])
     return "; ".join((taken[0][0], *others)), planes == 0 < limbs + words
+
+
+def _integer_kernels(plan: Plan | None, outcome: dict[str, Any]) -> str:
+    """The names of what multiplied integers on the CPU."""
+    kernels, bits = [] if plan is None else [outcome["kernel"]], outcome["word_bits"]
+    return "; ".join([*kernels, f"words of {bits} bits"] if bits else kernels)
 
 
 def _on_cuda(

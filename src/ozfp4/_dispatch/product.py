@@ -124,10 +124,8 @@ def began(request: MatmulRequest) -> float | None:
     return time.perf_counter()
 
 
-def log(
-    request: MatmulRequest, since: float, plan: Plan | None, reason: str, fallback: str | None = None
-) -> None:
-    """The line of a product that was made, or on a GPU enqueued: it is waited for. One of machine words has no plan."""
+def log(request: MatmulRequest, since: float, by: str, reason: str, fallback: str | None = None) -> None:
+    """The line of a product that was made, or on a GPU enqueued: it is waited for. `by`: what multiplied."""
     took = f"{1e3 * (time.perf_counter() - since):.3f} ms" if _wait(request) else "captured"
     shape = request.shape
     stack = f"{' × '.join(map(str, shape.stack))} times " if shape.stack else ""
@@ -135,9 +133,6 @@ def log(
     promised = "exact" if library.is_integer(request.dtype) else request.asked.accuracy
     of = "product" if request.update is None else "update"
     where = str(request.a.device) if library.is_tensor(request.a) else device_name("cpu")
-    by = "machine words"
-    if plan is not None:
-        by = f"scheme {plan.scheme} {plan.backend}, up to {plan.products} products of {plan.bits} bits"
     because = reason if fallback is None else f"{reason}; {fallback}"
     extents = f"{stack}{shape.m} × {shape.n} × {shape.k}"
     LOGGER.debug("%s", f"{of} {extents} {result} {promised}: {by}, {where}: {took} ({because})")
@@ -168,11 +163,16 @@ def _run(
     outcome = function(request.a, request.b, _view(request, c), asked, is_reported=is_reported, **further)
     if since is not None and on_device:
         made = on_cuda.decide(request)
-        log(request, since, made.plan, made.reason, made.fallback)
+        log(request, since, planned(made.plan), made.reason, made.fallback)
     elif since is not None:
         plan = plan_of(asked, outcome["plan"]) if "plan" in outcome else None
-        log(request, since, plan, outcome["reason"], outcome["fallback"])
+        log(request, since, *reports.what_ran(plan, outcome), outcome["fallback"])
     return outcome
+
+
+def planned(plan: Plan) -> str:
+    """The plan of a product that was enqueued on a GPU, which may make a small or thin one without planes."""
+    return f"planned: scheme {plan.scheme} {plan.backend}, up to {plan.products} products of {plan.bits} bits"
 
 
 def empty_result(given: MatmulRequest | library.Operands, shape: tuple[int, ...], dtype: Any) -> Any:
