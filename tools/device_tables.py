@@ -329,10 +329,8 @@ def gpu_kinds() -> str:
          _three(rows[kind]['correct / native'] * rows[kind]['native ms']), f"{rows[kind]['chains %']:.1f}"]
         for kind in SHOWN
     ]  # fmt: skip
-    return _table(
-        ["operands, ms at N = 4096", "native", '`"scaled"`, 57 bits', '`"standard"`', '`"correct"`', "chains, %"],
-        lines,
-    )
+    head = ["native", '`"scaled"`, 57 bits', '`"standard"`', '`"correct"`', "chains, %"]
+    return _table(["operands, ms at N = 4096", *head], lines)
 
 
 def cpu_kinds() -> str:
@@ -370,9 +368,10 @@ def other_products() -> str:
 def memory() -> str:
     """Products within the default workspace limit, against a limit of 60 GiB."""
     lines = [
-        [row["product"], str(row["N"]), _number(row.get("GiB")), _number(row.get("GiB at 60")), f"{row['time']:.2f}"]
+        [row["product"], str(row["N"]), _number(row.get("GiB")), _number(row.get("GiB at 60")),
+         f"{row['time']:.2f}"]
         for row in read("h200_products")["memory"]
-    ]
+    ]  # fmt: skip
     return _table(["product", "N", "GiB within 8", "GiB within 60", "relative time"], lines)
 
 
