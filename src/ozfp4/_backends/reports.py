@@ -71,7 +71,7 @@ def make_integer_report(
 
 
 def what_ran(plan: Plan | None, outcome: dict[str, Any]) -> tuple[str, str]:
-    """What multiplied on the CPU, for a log, and why it was chosen. `plan`: None for integers in words."""
+    """The method that multiplied on the CPU, for a log, and why it was chosen. `plan`: None for integers in words."""
     products, reason = f"{outcome['products']} products", outcome["reason"]
     if "word_bits" in outcome:  # of integers
         kernel, is_direct = _integer_kernels(plan, outcome), plan is None
