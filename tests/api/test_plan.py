@@ -128,7 +128,7 @@ def test_a_gpu_has_no_fp64(two_gpus: None) -> None:
 @pytest.mark.parametrize(
     ("device", "error", "message"),
     [
-        ("cuda:2", RuntimeError, "^device: 'cuda:2' is not there; torch sees cuda:0 to cuda:1$"),
+        ("cuda:2", RuntimeError, "^device: 'cuda:2' does not exist; torch has cuda:0 to cuda:1$"),
         ("gpu", ValueError, "^device: 'gpu' is unknown; allowed are 'cpu', 'cuda', 'cuda:0' and so on$"),
         ("cuda:-1", ValueError, "^device: 'cuda:-1' is unknown"),
         (0, TypeError, "^device: 0 is neither a string nor a torch.device$"),
@@ -145,7 +145,7 @@ def test_without_what_a_gpu_needs(two_gpus: None, monkeypatch: pytest.MonkeyPatc
         ozfp4.plan(9, 9, 9, device="cuda", accuracy="scaled")
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False), device=Device)
     monkeypatch.setitem(sys.modules, "torch", torch)
-    with pytest.raises(RuntimeError, match=r"^device: 'cuda': torch sees no CUDA device$"):
+    with pytest.raises(RuntimeError, match=r"^device: 'cuda': torch finds no CUDA device$"):
         ozfp4.plan(9, 9, 9, device="cuda", accuracy="scaled")
     monkeypatch.delitem(sys.modules, "torch")
     with pytest.raises(RuntimeError, match=r"^device: 'cuda:0': torch is not imported"):

@@ -187,7 +187,9 @@ def test_updates(accuracy: str, which: str, sides: Any, device: Device) -> None:
     else:
         device.gemm(2j, x, y, 1, c, out=out)
         assert_same_bits(out, ozfp4.gemm(2j, a, b, 1, c, accuracy=accuracy))
-    with pytest.raises(ValueError, match=r"^trans_[ab]: [ab] is prepared as it is; prepare its transpose"):
+    with pytest.raises(
+        ValueError, match=r"^trans_[ab]: a prepared [ab] cannot be transposed; prepare its transpose"
+    ):
         device.gemm(1, x, y, **{f"trans_{'a' if 'left' in sides else 'b'}": True})
 
 
@@ -360,7 +362,7 @@ def test_refused_products(no_int8_unit: None) -> None:
     wide = ozfp4.plan(5, 6, 20, accuracy="correct")
     by_wide = ozfp4.prepare(a, "left", plan=wide), ozfp4.prepare(b, "right", accuracy="correct", plan=wide)
     for error, text, x, other, options in (
-        (ValueError, r"^a: it was prepared for the right side; ozfp4\.prepare\(x, side='left'\)", y, b.T, {}),
+        (ValueError, r"^a: it was prepared for the right side; use ozfp4\.prepare\(x, side='left'\)", y, b.T, {}),
         (ValueError, "^accuracy: 'correct' is not what b was prepared for, 'standard'; .*accuracy='correct'", a, y,
          {"accuracy": "correct"}),
         (ValueError, "^backend: 'fp4' is not what b was prepared for, 'fp64'; .*backend='fp4'", a, y, {"backend": "fp4"}),

@@ -49,7 +49,7 @@ def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stderr == ""
-    assert "torch sees no CUDA device" in done.stdout
+    assert "torch finds no CUDA device" in done.stdout
     assert "not imported" not in done.stdout
 
 

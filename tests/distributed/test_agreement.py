@@ -164,7 +164,7 @@ REFUSED = {
     "unhashable": "ValueError: accuracy: ['standard'] is unknown",
     "long": "ValueError: backend: '" + 3000 * "x",
     "device of a": "RuntimeError: b: device {device} differs from meta, where a lies",
-    "device": "RuntimeError: a: device meta is served by no backend of the group; it has {backend}",
+    "device": "RuntimeError: a: the group has no backend for device meta; it has {backend}",
 }  # fmt: skip
 
 

@@ -357,8 +357,8 @@ def test_collectives_of_products() -> None:
 
 def test_refusals() -> None:
     expected = [
-        "TypeError: b: a Tensor beside a DTensor (a); pass a DTensor, torch.distributed.tensor.distribute_tensor(b, a.",
-        "TypeError: a: a Tensor beside a DTensor (b); pass a DTensor",
+        "TypeError: b: a Tensor together with a DTensor (a); pass a DTensor, torch.distributed.tensor.distribute_tensor(b, a.",
+        "TypeError: a: a Tensor together with a DTensor (b); pass a DTensor",
         "ValueError: b: lies on DeviceMesh(",
         "ValueError: inner dimensions differ: a has shape (8, 5), b has shape (8, 8): 5 != 8",
         "ValueError: out: a DTensor is not written to by products of DTensors; copy the result there",
@@ -366,12 +366,12 @@ def test_refusals() -> None:
         "ValueError: return_bound: True is not for DTensors",
         "ValueError: accuracy: 'best' is unknown; allowed are",
         "TypeError: a: dtype torch.float16 is not supported; allowed are float64",
-        "TypeError: c: a Tensor beside a DTensor (a)",
+        "TypeError: c: a Tensor together with a DTensor (a)",
         "ValueError: c: shape (8, 5) does not broadcast to the result's shape (8, 8)",
         "ValueError: alpha: inf is not",
         "TypeError: a: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product",
         "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone; pass a.full_tensor(), or a.to_local()",
-        "TypeError: operands[0]: a DTensor has no place here; ozfp4.matmul and gemm multiply DTensors",
+        "TypeError: operands[0]: DTensors are not supported here; ozfp4.matmul and gemm multiply them",
         "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone",
         "TypeError: NumPy arrays and torch tensors cannot be mixed: a is a torch tensor, b is a NumPy array",
     ]

@@ -31,14 +31,14 @@ OTHERWISE = {
     "gradient": "ValueError: gradients: the ranks differ: [False, False] on {others}; [True, False] on rank 1",
     "library": "ValueError: library: the ranks differ: ozfp4",
     "refused": "RuntimeError: rank 1 refused: ValueError: accuracy: 'best' is unknown",
-    "tensor": "RuntimeError: rank 1 refused: TypeError: b: a Tensor beside a DTensor (a)",
-    "array": "RuntimeError: rank 1 refused: TypeError: b: a ndarray beside a DTensor (a); pass a DTensor, torch.distributed",
+    "tensor": "RuntimeError: rank 1 refused: TypeError: b: a Tensor together with a DTensor (a)",
+    "array": "RuntimeError: rank 1 refused: TypeError: b: a ndarray together with a DTensor (a); pass a DTensor, torch.dist",
     "unhashable": "RuntimeError: rank 1 refused: ValueError: accuracy: ['standard'] is unknown",
 }
 OWN = {
     "refused": "ValueError: accuracy: 'best' is unknown",
-    "tensor": "TypeError: b: a Tensor beside a DTensor (a)",
-    "array": "TypeError: b: a ndarray beside a DTensor (a)",
+    "tensor": "TypeError: b: a Tensor together with a DTensor (a)",
+    "array": "TypeError: b: a ndarray together with a DTensor (a)",
     "unhashable": "ValueError: accuracy: ['standard'] is unknown",
 }
 

@@ -103,7 +103,7 @@ INT8_NAMES = [
         ValueError,
         r"^products: 9 contradicts the given plan, .* are 6$",
     ),
-    ({"plan": FP4}, ValueError, r"^plan: one of scheme 'II' does not multiply int8 matrices as they are$"),
+    ({"plan": FP4}, ValueError, r"^plan: scheme 'II' is not that of int8 products; leave out plan$"),
     ({"plan": 6}, TypeError, r"^plan: int is not an ozfp4\.Plan$"),
     ({"overflow": "stop"}, ValueError, r"^overflow: 'stop' is unknown; allowed are 'wrap', 'raise'$"),
     ({"out": noise((3, 5))}, TypeError, r"^out: dtype float64 is not the result's dtype int32$"),

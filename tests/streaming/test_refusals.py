@@ -32,7 +32,7 @@ OUT, WIDE = np.full((4, 4), np.nan), np.zeros((4, 8))
         (ValueError, "workspace_limit: 0 is outside 1..", {"device": "cpu", "workspace_limit": 0}),
         (MemoryError, "workspace_limit: 1000 bytes are too few for an inner dimension of 3: the smallest tiles take 104866.",
          {"device": "cpu", "workspace_limit": 1000}),
-        (ValueError, "report: it tells of one product", {"device": "cpu", "report": True}),
+        (ValueError, "report: it describes one product", {"device": "cpu", "report": True}),
         (ValueError, "overflow: 'raise' is for products of integers", {"device": "cpu", "overflow": "raise"}),
         (ValueError, "workspace_limit: -1 is outside 1..", {"device": "cpu", "workspace_limit": -1}),
     ],
@@ -110,7 +110,7 @@ def test_tensors() -> None:
         ozfp4.matmul(x.to("meta"), x.to("meta"), device="cpu")
     if not torch.cuda.is_available():
         for name in ("cuda", "cuda:1", torch.device("cuda", 0)):
-            with pytest.raises(RuntimeError, match=r"device: .*: torch sees no CUDA device"):
+            with pytest.raises(RuntimeError, match=r"device: .*: torch finds no CUDA device"):
                 ozfp4.matmul(x, x, device=name)
     with pytest.raises(ValueError, match=r"device: 'cpu:3' is unknown"):
         ozfp4.matmul(x, x, device=torch.device("cpu", 3))

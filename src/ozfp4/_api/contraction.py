@@ -227,7 +227,7 @@ def _taken(operands: Mapping[str, Any], out: Any, is_watched: bool) -> tuple[lis
         if not is_watched:
             library.check_tensor(name, x)
         elif library.is_dtensor(x):
-            raise TypeError(f"{name}: a DTensor has no place here; ozfp4.matmul and gemm multiply DTensors")
+            raise TypeError(f"{name}: DTensors are not supported here; ozfp4.matmul and gemm multiply them")
         else:
             library.check_kind(name, x)
             if type(x) in (require_torch().Tensor, require_torch().nn.Parameter):

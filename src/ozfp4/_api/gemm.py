@@ -160,7 +160,9 @@ def _gemm(
         operands, addend, integer = unify_update(taken, given)
     for name, side, is_turned in (("a", sides.a, trans_a), ("b", sides.b, trans_b)):
         if side is not None and check_transpose(f"trans_{name}", is_turned):
-            raise ValueError(f"trans_{name}: {name} is prepared as it is; prepare its transpose")
+            raise ValueError(
+                f"trans_{name}: a prepared {name} cannot be transposed; prepare its transpose instead"
+            )
     x, y = transposed("a", operands.a, trans_a), transposed("b", operands.b, trans_b)
     operands = operands._replace(a=x, b=y)
     bound = None

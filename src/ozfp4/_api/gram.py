@@ -95,7 +95,7 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     check_matrices(tuple(given.a.shape))
     if is_complex(given.a.dtype) and asked.rounding in ("down", "up"):
         raise ValueError(
-            f"rounding: {asked.rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
+            f"rounding: {asked.rounding!r} gives no Hermitian result, as conjugation reverses it for imaginary parts; "
             "allowed for complex a are 'nearest', 'zero'"
         )
     operands, integer, dtype = unify_to(given, asked.dtype)

@@ -338,7 +338,7 @@ def _check_plan(products: Any, plan: Any) -> Plan:
     if plan is None:
         return make_int8_plan(int(products))
     if check_plan(plan).scheme != "INT8":
-        raise ValueError(f"plan: one of scheme {plan.scheme!r} does not multiply int8 matrices as they are")
+        raise ValueError(f"plan: scheme {plan.scheme!r} is not that of int8 products; leave out plan")
     if products not in (6, plan.products):
         raise ValueError(
             f"products: {products!r} contradicts the given plan, whose products are {plan.products}"

@@ -83,7 +83,7 @@ def gpu_backends() -> tuple[Backend, ...]:
     elif torch is None:
         reason = "torch is not imported; GPU products take torch CUDA tensors"
     elif not torch.cuda.is_available():
-        reason = "torch sees no CUDA device"
+        reason = "torch finds no CUDA device"
     else:
         found = []
         for index in range(torch.cuda.device_count()):

@@ -98,11 +98,11 @@ def index_of(device: object) -> int | None:
     if torch is None:
         raise RuntimeError(f"device: {text!r}: torch is not imported; GPU products take torch CUDA tensors")
     if not torch.cuda.is_available():
-        raise RuntimeError(f"device: {text!r}: torch sees no CUDA device")
+        raise RuntimeError(f"device: {text!r}: torch finds no CUDA device")
     index = int(torch.cuda.current_device() if found[2] is None else found[2])
     count = torch.cuda.device_count()
     if index >= count:
-        raise RuntimeError(f"device: {text!r} is not there; torch sees cuda:0 to cuda:{count - 1}")
+        raise RuntimeError(f"device: {text!r} does not exist; torch has cuda:0 to cuda:{count - 1}")
     reason = extension.why_unavailable(torch.device("cuda", index))
     if reason is not None:
         raise RuntimeError(f"device: {text!r}: {reason}")

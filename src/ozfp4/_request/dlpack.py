@@ -215,9 +215,7 @@ def _owner(name: str, x: Any) -> Library:
     try:
         kind, index = x.__dlpack_device__()
     except Exception as error:  # each library has its own
-        raise RuntimeError(
-            f"{name}: {type(x).__name__} does not say by DLPack where it lies: {error}"
-        ) from None
+        raise RuntimeError(f"{name}: {type(x).__name__} has no readable DLPack device: {error}") from None
     place = int(kind), int(index)
     return Library(module.__name__.partition(".")[0], module, place, getattr(x, "device", place))
 

@@ -138,7 +138,7 @@ def _options_of(sides: Sides, given: Mapping[str, Any]) -> Options:
             continue
         if prepared.side != side:
             raise ValueError(
-                f"{own}: it was prepared for the {prepared.side} side; ozfp4.prepare(x, side={side!r}) serves here"
+                f"{own}: it was prepared for the {prepared.side} side; use ozfp4.prepare(x, side={side!r})"
             )
         tensor = None if prepared._watched is None else prepared._watched()
         if tensor is not None and tensor._version != prepared._version:

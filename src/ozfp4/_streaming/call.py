@@ -83,7 +83,7 @@ def _check_streamed(a: Any, b: Any, out: Any, report: Any) -> None:
         )
     if report:
         raise ValueError(
-            "report: it tells of one product, and with device= there are many; leave out one of the two"
+            "report: it describes one product, and with device= there are many; leave out one of the two"
         )
     for name, x in (("a", a), ("b", b)):
         if isinstance(x, Prepared):

@@ -172,7 +172,7 @@ def check(**given: Any) -> None:
             if name == "c" and x.ndim == 0:
                 continue
             raise TypeError(
-                f"{name}: a {type(x).__name__} beside a DTensor ({first}); pass a DTensor, "
+                f"{name}: a {type(x).__name__} together with a DTensor ({first}); pass a DTensor, "
                 f"torch.distributed.tensor.distribute_tensor({name}, {first}.device_mesh)"
             )
         if x.device_mesh != mesh:

@@ -55,7 +55,7 @@ def matmul(asked: Asked) -> Any:
     one = a if is_dtensor(a) else b
     if one.device_mesh.get_coordinate() is None:
         raise RuntimeError(
-            f"a: this process is no member of {one.device_mesh}; its members alone multiply there"
+            f"a: this process is not a member of {one.device_mesh}; only its members may call this"
         )
     with device_of(torch_private.local_of(one)):
         way = _agree(one.device_mesh, asked)
@@ -255,7 +255,7 @@ def _inner(a: Any, b: Any, method: str) -> int | None:
     if method == "reduce":
         raise ValueError(
             "method: 'reduce' adds partial products up, for which the inner dimension has to be cut; a lies as "
-            f"{a.placements}, b as {b.placements}; 'auto' serves all placements"
+            f"{a.placements}, b as {b.placements}; 'auto' takes all placements"
         )
     return None
 

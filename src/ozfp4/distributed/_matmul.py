@@ -150,7 +150,7 @@ def matmul(
         }  # fmt: skip
         for name in (name for name, is_so in is_usual.items() if not is_so):
             raise ValueError(
-                f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
+                f"{name}: is not for DTensors, which have placements; placements= sets those of the result"
             )
         return dtensor.matmul(asked)
     if placements is not None:

@@ -78,7 +78,7 @@ def take(group: agree.Group, asked: Asked) -> Problem:
         check_name("check", asked.check, CHECKS)
         if asked.check == "first" and asked.whole is None:
             raise ValueError(
-                "check: 'first' needs whole=(shape of a, shape of b): the shapes of one rank do not say those of the others"
+                "check: 'first' needs whole=(shape of a, shape of b): the shapes of one rank do not determine those of the others"
             )
         _check_tensors(asked)
         return _fields(asked)
@@ -168,7 +168,7 @@ def _check_new(group: agree.Group, asked: Asked, fields: agree.Fields) -> None:
     if group.backend(a.device) == "":
         served = {kind: group.backend(torch.device(kind)) for kind in ("cpu", "cuda")}
         has = ", ".join(f"{name} for {kind}" for kind, name in served.items() if name) or "none"
-        raise RuntimeError(f"a: device {a.device} is served by no backend of the group; it has {has}")
+        raise RuntimeError(f"a: the group has no backend for device {a.device}; it has {has}")
     result_dtype(a, b, max(a.shape[-1], b.shape[-2]), asked)
 
 

@@ -46,7 +46,7 @@ def _multiply(group: Group, problem: Problem, a: Any, b: Any, out: Any, bound: A
     why_not = reduce.why_not(problem, a.dtype, b.dtype, problem.options, problem.return_bound)
     if method == "reduce" and why_not:
         raise NotImplementedError(
-            f"method: 'reduce' does not serve this product: {why_not}; 'auto' and 'redistribute' have the same bits"
+            f"method: 'reduce' cannot compute this product: {why_not}; 'auto' and 'redistribute' have the same bits"
         )
     # While a CUDA graph is captured the number of entries that are left cannot be read.
     is_captured = problem.device == "cuda" and bool(torch.cuda.is_current_stream_capturing())
