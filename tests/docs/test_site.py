@@ -71,6 +71,15 @@ def test_every_page_is_in_the_navigation() -> None:
     assert "- notebooks/*.ipynb\n" in navigation
 
 
+def test_exponents_and_indices_are_raised_and_lowered() -> None:
+    changed = runpy.run_path(str(ROOT / "tools" / "docs_site" / "indices.py"))["with_indices"]
+    assert changed("<p>2^-(s_i + 1) C_ij ≤ 2^(c_a), Σ_{k≤n}</p>") == (
+        "<p>2<sup>−(s<sub>i</sub> + 1)</sup> C<sub>ij</sub> ≤ 2<sup>c<sub>a</sub></sup>, Σ<sub>k≤n</sub></p>"
+    )
+    verbatim = "<p>at_most sm_120 <code>x_i</code> a ^ b</p>"
+    assert changed(verbatim) == verbatim
+
+
 NEEDS_FIGURES = pytest.mark.skipif(
     not (ROOT / "docs" / "figures").is_dir(), reason="a source distribution holds no figures"
 )

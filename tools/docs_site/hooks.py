@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from formulas import with_mathml
+from indices import with_indices
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -57,6 +58,6 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_content(html: str, page: Page, config: Any, files: Files) -> str:
-    """Formulas become MathML, which browsers draw by themselves; roles become links."""
+    """Formulas become MathML, which browsers draw by themselves; exponents are raised; roles become links."""
     html = ROLE.sub(r'<autoref identifier="\1" optional><code>\1</code></autoref>', html)
-    return with_mathml(html, page.file.src_uri)
+    return with_indices(with_mathml(html, page.file.src_uri))
