@@ -94,6 +94,7 @@ def graded_errors(results: dict[str, Any]) -> Any:
             axes.set_xticks([max(t, 0.5) for t in ticks], [str(t) for t in ticks])
             axes.minorticks_off()
         panels[0].set_ylabel("largest error / allowed error")
+        panels[0].yaxis.set_major_formatter(lambda x, _: "1" if x == 1 else f"{x:.0e}")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize=10)
         style.note(
             figure, f"graded operands (Demmel and others, test 2b), n = 64; {sentence(results['machine'])}"

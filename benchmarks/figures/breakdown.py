@@ -40,8 +40,8 @@ def _panel(axes: Any, rows: list[dict[str, Any]]) -> None:
         gain = f", {rows[0]['ms'] / row['ms']:.1f} ×" if y else ""
         style.beside(axes, f"{row['ms']:.4g} ms{gain}", (end, y))
         label = f"{row['step']}. {row['products']} products, {row['label']}"
-        axes.annotate(textwrap.shorten(label, 70, placeholder="…"), (0, y - 0.38), va="center", fontsize=9)
+        axes.annotate(textwrap.fill(label, 72), (0, y - 0.24), va="bottom", fontsize=style.SMALL)
     axes.set_yticks([])
-    axes.set_ylim(len(rows) - 0.6, -0.75)
+    axes.set_ylim(len(rows) - 0.6, -0.9)
     axes.margins(x=0.3)
     axes.grid(axis="y", visible=False)

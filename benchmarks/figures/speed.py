@@ -83,11 +83,12 @@ def relative(rows: list[tuple[str, int, float, bool]], text: str) -> Any:
         for y, (_, _, x, is_modelled) in enumerate(rows):
             face = "white" if is_modelled else style.BLUE
             axes.barh(y, x - 1, 0.7, left=1, color=face, edgecolor=style.BLUE, lw=1.2)
-            style.beside(axes, f"{x:.2g}" if x < 100 else f"{x:.0f}", (max(x, 1), y), 10)
+            style.beside(axes, f"{x:.2g}" if x < 100 else f"{x:.0f}", (max(x, 1), y))
         axes.axvline(1, color=style.BLACK, lw=1.4)
         axes.set_yticks(range(len(rows)), [f"{name}, N = {n}" for name, n, _, _ in rows], fontsize=10)
         axes.grid(axis="y", visible=False)
-        axes.set(xscale="log", xlabel="speed relative to native FP64", xlim=(0.1, 300))
+        axes.set(xscale="log", xlim=(0.1, 300))
+        axes.set_xlabel("speed relative to native FP64", loc="right")
         axes.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
         handles = [plt.Rectangle((0, 0), 1, 1, fc=face, ec=style.BLUE) for face in (style.BLUE, "white")]
         figure.legend(

@@ -41,7 +41,8 @@ RC: Any = {
 }
 
 
-WIDTH = 5.2  # inches of a figure of a page: text of 11 points is as large as a page's where the figure has 400 pixels
+WIDTH = 5.2  # inches of a figure of a page
+SMALL = 9.6  # points: 9 pixels where the figure has the 356 pixels of a page 400 pixels wide
 STAGE_COLOURS = (SKY, ORANGE, BLUE, GREEN)
 # The first that a label contains; other series take what is left.
 METHODS = {
@@ -80,9 +81,9 @@ def stack(axes: Any, y: float, widths: dict[str, float], height: float) -> float
     return left
 
 
-def beside(axes: Any, text: str, at: tuple[float, float], size: float = 9) -> None:
+def beside(axes: Any, text: str, at: tuple[float, float]) -> None:
     """A text at the right of a place."""
-    axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=size)
+    axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=SMALL)
 
 
 @contextmanager
@@ -97,8 +98,8 @@ def styled() -> Iterator[Any]:
 
 def note(figure: Any, text: str) -> None:
     """A caption below the axes: the device, the date, and "modelled" where it is."""
-    wrapped = textwrap.fill(text, int(15 * figure.get_figwidth()))
-    figure.supxlabel(wrapped, fontsize=8.5, color="#444444", x=0.01, ha="left")
+    wrapped = textwrap.fill(text, int(13 * figure.get_figwidth()))
+    figure.supxlabel(wrapped, fontsize=SMALL, color="#444444", x=0.01, ha="left")
 
 
 def save(figure: Any, folder: Path, name: str) -> Path:
