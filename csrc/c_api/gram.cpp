@@ -22,7 +22,7 @@ Product to_gram(GivenProduct given, const CallOptions& options) {
   if (options.given.bound != nullptr) refuse_option(Fault::unsupported, "bound", "a Gram matrix has none here; ozfp4_?gemm has");
   if (type.is_complex && (options.rounding == Rounding::down || options.rounding == Rounding::up)) {
     refuse_option("rounding",
-                  "'down' and 'up' give no Hermitian result, as conjugation turns them round for imaginary parts; allowed are "
+                  "'down' and 'up' give no Hermitian result, as conjugation reverses them for imaginary parts; allowed are "
                   "'nearest' and 'zero'");
   }
   given.transb = given.transa == OZFP4_NO_TRANS ? adjoint : OZFP4_NO_TRANS;

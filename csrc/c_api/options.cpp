@@ -96,7 +96,7 @@ void check_asked(const CallOptions& options, Entries entries, Unit unit) {
   };
   if (are_numbers) {
     if (given.bits != 0 && !is_scaled) {
-      refuse_number("bits", given.bits, "is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
+      refuse_number("bits", given.bits, "is for OZFP4_ACCURACY_SCALED; with the others every row and column has its own bits");
     }
     if (options.has_family && !is_scaled) {
       refuse_number("family", given.family, "is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
@@ -115,7 +115,7 @@ void check_asked(const CallOptions& options, Entries entries, Unit unit) {
     refuse_where(given.repaired != nullptr, "repaired", "is for ozfp4_cuda_?gemm; options.report has that on the CPU");
     refuse_where(given.overflows != nullptr, "overflows", "is for ozfp4_cuda_igemm; options.report has that on the CPU");
   } else {
-    const char* const word = are_numbers ? "repaired tells of the repairs" : "overflows tells of the entries that did not fit";
+    const char* const word = are_numbers ? "repaired counts the repairs" : "overflows counts the entries that did not fit";
     const std::string text = std::string("what ran on a GPU is known when it has run; options.") + word + " then";
     refuse_where(given.report != nullptr, "report", text.c_str(), Fault::unsupported);
   }

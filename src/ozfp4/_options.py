@@ -209,7 +209,7 @@ def check_accuracy(accuracy: object, bits: object = None) -> str:
     if bits is not None and accuracy != "scaled":
         raise ValueError(
             f"bits: {bits!r} is for products of floating-point numbers with accuracy='scaled'; with accuracy={accuracy!r} every "
-            "row and column has bits of its own"
+            "row and column has its own bits"
         )
     return str(accuracy)
 

@@ -95,7 +95,7 @@ CrtConstants<Words> make_crt_constants(const std::vector<std::int64_t>& moduli) 
     product = wide_mul_small(product, static_cast<std::uint32_t>(m));
   }
   if (most > kMostResidueSum) {
-    throw std::length_error("the residues of this plan may add up to " + std::to_string(most) + "; the CRT serves sums up to " +
+    throw std::length_error("the residues of this plan may add up to " + std::to_string(most) + "; the CRT takes sums up to " +
                             std::to_string(kMostResidueSum));
   }
   std::uint32_t remainder = 0;

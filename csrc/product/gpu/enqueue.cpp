@@ -228,7 +228,7 @@ void check_integers(const IntegerSum& sum, const Options& options, const DeviceP
   const Product& p = sum.product;
   if (options.raises) {
     refuse_option(Fault::unsupported, "overflow",
-                  "an error would wait for the device; overflows tells how many entries did not fit");
+                  "an error would wait for the device; options.overflows counts the entries that do not fit");
   }
   if (options.scheme != Scheme::two && options.plan == nullptr) {
     refuse_option(Fault::unsupported, "scheme", "'I' is not for integers on a GPU; allowed is 'II'");
