@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-# What holds no text of a page, code and tags.
+# Parts without text of a page: code and tags.
 VERBATIM = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<math.*?</math>|<[^>]*>)", re.DOTALL)
 GROUP = r"\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}"
 EXPONENT = re.compile(rf"(?<=[\w)|\]])\^([-−+±]?)({GROUP}|\w+?(?:_\w{{1,3}})?(?!\w))")
-# Of one letter, so that names of variables stay.
+# Indices of one letter, so that names of variables stay.
 INDEX = re.compile(rf"((?<!\w)[^\W\d_]\u0303?|[)|\]])_({GROUP}|\w{{1,3}}(?!\w))")
 
 
@@ -23,7 +23,7 @@ def within(group: str) -> str:
 
 
 def with_indices(page: str) -> str:
-    """The HTML of a page whose plain text has exponents and indices, as 2^53 and C_ij, with these raised and lowered.
+    """The HTML of a page with exponents and indices of plain text, as 2^53 and C_ij, raised and lowered.
 
     >>> with_indices("2^-(s_i + 1) C_ij 2^(c_a), Σ_{k≤n}")
     '2<sup>−(s<sub>i</sub> + 1)</sup> C<sub>ij</sub> 2<sup>c<sub>a</sub></sup>, Σ<sub>k≤n</sub>'
