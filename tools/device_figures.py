@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,16 +42,10 @@ def devices() -> Any:
     rows = []
     for found in device_tables.speeds():
         n = max(n for n in found.relative if n in (4096, 16384))
-        rows.append(
-            (
-                found.hardware.replace(" threads of an", " threads,"),
-                n,
-                found.relative[n],
-                found.is_modelled,
-            )
-        )
+        name = re.sub(r" threads of an (AMD EPYC|Intel)", " threads,", found.hardware)
+        rows.append((name, n, found.relative[n], found.is_modelled))
     text = "float64, normal(0, 1); CPUs against np.matmul, AMX and AVX2 with accuracy scaled, GPUs against cuBLAS DGEMM; "
-    return speed.relative(rows, text + "modelled: against nominal native FP64")
+    return speed.relative(rows, text + "modelled: without chains, against nominal native FP64")
 
 
 def whole_products() -> Any:
