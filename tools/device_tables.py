@@ -402,8 +402,9 @@ def modelled() -> str:
                 f"{last['native']:g}",
             ]
         )
+    products = f"products, {sizes[-1]}"
     return _table(
-        ["modelled TFLOPS, N =", "units", "products", *map(str, sizes), "native FP64, nominal"], lines
+        ["modelled TFLOPS, N =", "units", products, *map(str, sizes), "native FP64, nominal"], lines
     )
 
 
