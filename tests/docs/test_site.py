@@ -73,8 +73,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_exponents_and_indices_are_raised_and_lowered() -> None:
     changed = runpy.run_path(str(ROOT / "tools" / "docs_site" / "indices.py"))["with_indices"]
-    assert changed("<p>2^-(s_i + 1) C_ij ≤ 2^(c_a), Σ_{k≤n}</p>") == (
-        "<p>2<sup>−(s<sub>i</sub> + 1)</sup> C<sub>ij</sub> ≤ 2<sup>c<sub>a</sub></sup>, Σ<sub>k≤n</sub></p>"
+    assert changed("<p>2^-(s_i + 1) C_ij ≤ 2^(c_a), Σ_{k≤n} 2^0.5.</p>") == (
+        "<p>2<sup>−(s<sub>i</sub> + 1)</sup> C<sub>ij</sub> ≤ 2<sup>c<sub>a</sub></sup>, Σ<sub>k≤n</sub> 2<sup>0.5</sup>.</p>"
     )
     verbatim = "<p>at_most sm_120 <code>x_i</code> a ^ b</p>"
     assert changed(verbatim) == verbatim

@@ -7,7 +7,7 @@ import re
 # Parts without text of a page: code and tags.
 VERBATIM = re.compile(r"(<pre.*?</pre>|<code.*?</code>|<math.*?</math>|<[^>]*>)", re.DOTALL)
 GROUP = r"\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}"
-EXPONENT = re.compile(rf"(?<=[\w)|\]])\^([-−+±]?)({GROUP}|\w+?(?:_\w{{1,3}})?(?!\w))")
+EXPONENT = re.compile(rf"(?<=[\w)|\]])\^([-−+±]?)({GROUP}|\w+?(?:\.\d+)?(?:_\w{{1,3}})?(?!\w))")
 # Indices of one letter, so that names of variables stay.
 INDEX = re.compile(rf"((?<!\w)[^\W\d_]\u0303?|[)|\]])_({GROUP}|\w{{1,3}}(?!\w))")
 
