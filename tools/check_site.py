@@ -5,8 +5,8 @@
     python tools/check_site.py --only index.md     pages whose address begins so
 
 What is wrong is printed, a line each: links and anchors that lead nowhere, pages that scroll sideways, errors on its console,
-requests to anything but the site, files that are missing, formulas that are not drawn, a dark page that is light,
-a search that finds nothing.
+requests to anything but the site, files that are missing, formulas that are not drawn, code that a wide window cuts,
+two asterisks within a word, a dark page that is light, a search that finds nothing.
 Exit status 0 all well, 1 something is wrong, 2 nothing to look at.
 
 Needs Playwright (pip install playwright) and Chromium, Debian's or the one that --browser names.
@@ -38,7 +38,8 @@ NO_INDEX = {"config": {"lang": ["en"], "separator": "[\\s\\-]+", "pipeline": [],
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
-# The look of the page now: how far it reaches beyond the window and by what, its background, formulas without a size.
+# The look of the page now: how far it reaches beyond the window and by what, its background, formulas without a size,
+# code that is cut, and bold text within a word, which is often a power in Python.
 LOOK = """() => {
     const root = document.scrollingElement, width = root.clientWidth;
     const scrolls = (e) => { for (; e && e !== document.body; e = e.parentElement)
@@ -49,7 +50,11 @@ LOOK = """() => {
             .slice(0, 3).map(e => e.tagName.toLowerCase() + ' ' + (e.textContent || '').trim().slice(0, 40)) : [];
     const [red, green, blue] = getComputedStyle(document.body).backgroundColor.match(/[0-9.]+/g).map(Number);
     const formulas = [...document.querySelectorAll('article math')].filter(e => e.checkVisibility());
+    const cut = [...document.querySelectorAll('article pre > code')].filter(e => e.scrollWidth > e.clientWidth + 1);
+    const bold = [...document.querySelectorAll('article strong')].filter(e => /\\w$/.test(e.previousSibling?.data || ''));
     return {beyond: root.scrollWidth - width, wide, brightness: (red + green + blue) / 3,
+            cut: cut.map(e => e.textContent.split('\\n').sort((a, b) => b.length - a.length)[0].trim().slice(0, 60)),
+            bold: bold.map(e => e.textContent.slice(0, 40)),
             blank: formulas.filter(e => !(e.getBoundingClientRect().width > 0)).length,
             raw: document.querySelectorAll('.arithmatex').length};
 }"""
@@ -133,10 +138,14 @@ async def look(page: Any, wrong: list[str], address: str, name: str, pictures: P
                 wrong.append(f"{at}: the background has brightness {seen['brightness']:.0f} of 255")
             if seen["blank"] or seen["raw"]:
                 wrong.append(f"{at}: {seen['blank']} formulas without a size, {seen['raw']} not made")
+            if seen["bold"]:
+                wrong.append(f"bold text within a word: {'; '.join(seen['bold'])}")
+            if seen["cut"] and width == WIDTHS[0] and not name.startswith("notebooks/"):
+                wrong.append(f"{at}: code is cut: {'; '.join(seen['cut'])}")
             if pictures:
                 await page.wait_for_timeout(200)  # the compositor is behind
                 file = pictures / f"{name.removesuffix('.html').replace('/', '_')}-{scheme}-{width}.png"
-                await page.screenshot(path=file, full_page=width == WIDTHS[0])
+                await page.screenshot(path=file, full_page=True)
 
 
 async def search(chromium: Any, address: str) -> list[str]:
