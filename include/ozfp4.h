@@ -127,7 +127,7 @@ typedef struct ozfp4_cuda_prepared ozfp4_cuda_prepared;
  * planes. */
 typedef struct ozfp4_report {
   size_t size;
-  int32_t backend;                       /* OZFP4_BACKEND_FP4, _INT8 or _FP64; 0: machine words, or nothing was multiplied */
+  int32_t backend;                       /* OZFP4_BACKEND_FP4, _INT8 or _FP64; 0: words, 8-bit limbs on AMX, or nothing */
   int32_t scheme;                        /* OZFP4_SCHEME_I or _II; 0 likewise */
   int32_t bits;                          /* capacity of the plan, or width of the words */
   int32_t products;                      /* the most plane products of a matrix */

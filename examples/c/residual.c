@@ -28,7 +28,7 @@ int main(void) {
     r[i] = b[i];
   }
 
-  ozfp4_report report = {sizeof report};
+  ozfp4_report report = {.size = sizeof report};
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = OZFP4_ACCURACY_CORRECT;
   options.report = &report;
