@@ -4,9 +4,10 @@
 
 Takes cubins, or binaries that hold them uncompressed (object files, shared libraries built with nvcc's option --no-compress).
 For every kernel: registers, threads, stack, static shared memory, tensor-core instructions by the fields of their 128-bit
-words. Exits with 1 when a kernel spills (a stack frame, or loads and stores of local memory), calls a function, does not fit
-the registers of a multiprocessor, or, by its name, multiplies with the wrong instruction: a kernel of E2M1 codes holds FP4
-instructions and none of bytes or f8f6f4. Opcodes are those of the toolkits that KNOWN_TOOLKITS names.
+words. Exits with 1 when a kernel spills (a stack frame, or loads and stores of local memory), calls a function, or does not
+fit the registers of a multiprocessor. Exits with 1, too, when a kernel multiplies with another instruction than its name
+implies: a kernel of E2M1 codes holds FP4 instructions and none of bytes or f8f6f4. Opcodes are those of the toolkits that
+KNOWN_TOOLKITS names.
 
 --require: these targets must have kernels, and those with FP4 units (FP4_KERNELS) their FP4 kernels. --ptx: the PTX that
 later GPUs compile must be there for that target: of every kernel that does without features of one architecture.
@@ -52,7 +53,7 @@ RULES = {
     "tcgen0513Fp4Mainloop96": UTC_FP4,
     "tcgen0512ByteMainloop": "UTCIMMA",
 }
-# Targets whose builds must hold a kernel with this mark.
+# Each build for these targets must hold a kernel with this mark.
 FP4_KERNELS = {"sm_100": "tcgen0511Fp4Mainloop", "sm_103": "tcgen0513Fp4Mainloop96", "sm_120": "Fp4Atom"}
 # Kernels that PTX for later GPUs must hold, by a part of their names.
 PTX_KERNELS = ("scale", "encode", "ByteAtom", "reconstruct")
@@ -61,7 +62,7 @@ REGISTER_FILE = 65536  # of a multiprocessor; a warp takes them eight a thread a
 # Shared memory that a block may ask for beyond its static part is a launch parameter, asserted where kernels are put
 # together: tiles.hpp of mma_sync and hopper, kernel.cuh of tcgen05.
 MAX_STATIC_SHARED = 49152
-# Kernels whose functions save registers once a tile. Spills beside that are in the log of ptxas, which .ci/cuda reads.
+# Kernels with functions that save registers once a tile. Any other spill is in the log of ptxas, which .ci/cuda reads.
 CALLS = ("chaining",)
 
 
@@ -103,7 +104,7 @@ class Kernel:
 
 
 def opcode_name(low: int, high: int) -> str | None:
-    """What the two words of an instruction are, of those in OPCODES and the tensor-core instructions of tcgen05."""
+    """The name of an instruction from its two words, if OPCODES has it or it is a tensor-core instruction of tcgen05."""
     if low & 0x7FF != UTC_OPCODE:
         return OPCODES.get(low & 0xFFF)
     kind = high >> 8 & 3

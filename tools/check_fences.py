@@ -41,7 +41,7 @@ def kernels_to_check(data: bytes) -> dict[str, set[str]]:
 
 
 def unfenced(ptx: str, names: Iterable[str]) -> list[str]:
-    """Those of the kernels that have no fence behind their last initialisation of a barrier, or are not there."""
+    """The kernels that have no fence behind their last initialisation of a barrier, or are not there."""
     parts = re.split(r"\.entry\s+([\w$]+)", ptx)
     bodies = dict(zip(parts[1::2], parts[2::2], strict=True))
 

@@ -6,7 +6,7 @@ The model is MMA-Sim (Xie, Wang, Yang, Yang, arXiv 2511.10909; github.com/micros
 multiply-accumulate, fitted to hardware. It is a check, not a dependency: its folder comes from --mma-sim, from the variable
 OZFP4_MMA_SIM, or it is importable as ``mmasim``; it needs torch. Without it this says so and exits with 0.
 
-What the kernels rely on (csrc/cuda/multiply/{mma_sync/atom.cuh,tcgen05}): both block scales are 2, so the accumulator counts
+The kernels rely on two facts (csrc/cuda/multiply/{mma_sync/atom.cuh,tcgen05}): both block scales are 2, so the accumulator counts
 products of limbs; sums are exact while they stay within 2^24. Checked, for mma.sync m16n8k64 (sm_120) and tcgen05 (sm_100,
 sm_103), each entry against Python's integers:
 
@@ -16,8 +16,8 @@ sm_103), each entry against Python's integers:
 - dot products as long as a fold allows, of the largest limbs;
 - that the checks can fail: beyond 2^24, and with scales that are not constant.
 
-K = 96, which sm_103 adds, has no class of its own in the model: its arithmetic is used with six groups of 16 products where
-K = 64 has four. That is an extrapolation.
+K = 96, which sm_103 adds, has no class in the model. The model's arithmetic is used with six groups of 16 products
+where K = 64 has four. That is an extrapolation.
 """
 
 import argparse
@@ -143,8 +143,8 @@ def selector_scales(
 ) -> tuple[list[list[int]], list[list[int]]]:
     """The scales that mma.sync m16n8k64 with scale_vec::2X reads from the registers of 32 lanes, by row and by column.
 
-    PTX ISA, block scaling: row m is served by lane 4 (m % 8) + 2 thread_a + m / 8, column n by lane 4 n + thread_b, the two
-    blocks by the bytes `byte` and `byte` + 1.
+    PTX ISA, block scaling: lane 4 (m % 8) + 2 thread_a + m / 8 holds the scales of row m, lane 4 n + thread_b those of
+    column n. The bytes `byte` and `byte` + 1 are those of the two blocks.
     """
 
     def pair(lane: int) -> list[int]:

@@ -4,7 +4,7 @@
 
 A kernel that multiplies by mma.sync signals a stage's empty barrier once it has read the stage, and TMA then writes over it.
 The hardware does not hold an arrival back for an ldmatrix in flight. Machine code, read as check_cubins.py does, shows whether
-the kernel does: an ldmatrix counts up a scoreboard, and an instruction whose wait mask names that scoreboard waits for the
+the kernel does. An ldmatrix counts up a scoreboard, and an instruction with that scoreboard in its wait mask waits for the
 data. An ldmatrix without a scoreboard has ended when the next one with a scoreboard has, as they end in order. Exits with 1
 where an arrival can be reached, along any path, before an ldmatrix has ended. Kernels without ldmatrix are passed over: wgmma
 and tcgen05 read shared memory themselves, and commit their reads to barriers.

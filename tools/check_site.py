@@ -4,9 +4,13 @@
     python tools/check_site.py --pictures FOLDER   and a picture of each
     python tools/check_site.py --only index.md     pages whose address begins so
 
-What is wrong is printed, a line each: links and anchors that lead nowhere, pages that scroll sideways, errors on its console,
-requests to anything but the site, files that are missing, formulas that are not drawn, code that a wide window cuts,
-two asterisks within a word, a dark page that is light, a search that finds nothing.
+Each fault is printed on a line:
+
+- links and anchors that lead nowhere, files that are missing, requests to anything but the site;
+- pages that scroll sideways, a dark page that is light, errors on the console;
+- formulas that are not drawn, code that a wide window cuts, two asterisks within a word;
+- a search that finds nothing.
+
 Exit status 0 all well, 1 something is wrong, 2 nothing to look at.
 
 Needs Playwright (pip install playwright) and Chromium, Debian's or the one that --browser names.
@@ -38,8 +42,8 @@ NO_INDEX = {"config": {"lang": ["en"], "separator": "[\\s\\-]+", "pipeline": [],
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
-# The look of the page now: how far it reaches beyond the window and by what, its background, formulas without a size,
-# code that is cut, and bold text within a word, which is often a power in Python.
+# How far the page reaches beyond the window and by what, its background, formulas without a size, code that is cut,
+# and bold text within a word. Bold text there is often a power in Python.
 LOOK = """() => {
     const root = document.scrollingElement, width = root.clientWidth;
     const scrolls = (e) => { for (; e && e !== document.body; e = e.parentElement)
@@ -61,7 +65,7 @@ LOOK = """() => {
 
 
 class Links(HTMLParser):
-    """What a page points to, and the anchors that it has."""
+    """The targets of a page's links, and the anchors that it has."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -149,7 +153,7 @@ async def look(page: Any, wrong: list[str], address: str, name: str, pictures: P
 
 
 async def search(chromium: Any, address: str) -> list[str]:
-    """What is wrong with the site's search."""
+    """The faults of the site's search."""
     from playwright.async_api import TimeoutError
 
     page = await chromium.new_page()
@@ -174,7 +178,7 @@ def is_foreign(url: str, address: str) -> bool:
 
 
 async def look_at_all(names: list[str], address: str, browser: str, pictures: Path | None) -> list[str]:
-    """What is wrong with the pages, several at a time, and with the search."""
+    """The faults of the pages, several at a time, and of the search."""
     from playwright.async_api import async_playwright
 
     found: list[str] = []
@@ -183,7 +187,7 @@ async def look_at_all(names: list[str], address: str, browser: str, pictures: Pa
     async def one_tab(chromium: Any) -> None:
         context = await chromium.new_context(
             reduced_motion="reduce"
-        )  # of its own: then it has a process of its own
+        )  # a context for each tab: then each has a separate process
         page = await context.new_page()
         wrong: list[str] = []
         page.on(
@@ -201,7 +205,7 @@ async def look_at_all(names: list[str], address: str, browser: str, pictures: Pa
             wrong.clear()
 
     async with async_playwright() as playwright:
-        # Without a sandbox of its own, as in containers; nothing but the site is opened.
+        # Without Chromium's sandbox, as in containers; nothing but the site is opened.
         chromium = await playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         await asyncio.gather(*(one_tab(chromium) for _ in range(TABS)))
         if "index.html" in names:

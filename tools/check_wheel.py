@@ -5,9 +5,9 @@
 Run by the interpreter of the environment that a wheel was installed in, with nothing but what the wheel asks for: no test
 library, no source tree, and no GPU.
 
---version   the version that it must have
---torch     whether torch must be there; with it, tensors on the CPU have the bits of arrays
---cuda      whether the CUDA kernels must be in it: once, and they must load where no GPU is
+--version   the version that it must have.
+--torch     whether torch must be there; with it, tensors on the CPU have the bits of arrays.
+--cuda      whether the CUDA kernels must be in it: once, and they must load where no GPU is.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python tools/count_main_loop.py BINARY_OR_CUBIN... [--least 0.85] [--markdown]
 
 Reads machine code as check_cubins.py does. The main loop is the shortest backward branch around FP4 instructions; it may hold
-several stages. For each tile, clocks of one turn of the loop on one multiprocessor, whose resident warps take turns on four
-schedulers:
+several stages. For each tile, clocks of one iteration of the loop on one multiprocessor, with its resident warps spread over
+four schedulers:
 
 - MMA: an m16n8k64 occupies a scheduler's tensor core for 16 clocks (4096 operations a clock and multiprocessor);
 - issue: one instruction a clock and scheduler;
@@ -12,9 +12,9 @@ schedulers:
 - shared: ldmatrix.x4 moves 512 bytes, the multiprocessor's shared memory 128 a clock, and TMA writes each byte of a stage.
 
 The share of MMA slots that can be issued is MMA over the largest of these. L2: bytes of the stages over MMA clocks, operands
-alone, for constant scales need no loads. Exits with 1 where a share is below --least, a ring has fewer than three stages, or
-a tile of at least 128 x 128 needs more of L2 than L2_LIMIT; smaller ones serve small matrices. Waits for barriers and for L2,
-what folds and stores take, clocks and power are not in this count.
+alone, for constant scales need no loads. Exits with 1 where a share is below --least or a ring has fewer than three
+stages. Exits with 1, too, where a tile of at least 128 x 128 needs more of L2 than L2_LIMIT. Smaller tiles are for small
+matrices. Waits for barriers and for L2, what folds and stores take, clocks and power are not in this count.
 """
 
 import argparse
@@ -31,8 +31,8 @@ MMA_CLOCKS = 16
 SCHEDULERS = 4
 SHARED_BYTES = 128  # a clock
 LDSM_BYTES = 512
-# Bytes a clock and multiprocessor that 128 x 128 tiles of 4-bit codes load at the full rate of 2048 multiply-adds a clock:
-# (128 + 128) / 2 bytes for each of K, every 128 x 128 / 2048 = 8 clocks.
+# Bytes a clock and multiprocessor that 128 x 128 tiles of 4-bit codes load at the full rate of 2048 multiply-adds a clock.
+# Each index of K takes (128 + 128) / 2 bytes and 128 x 128 / 2048 = 8 clocks.
 L2_LIMIT = 16.0
 LEAST_STAGES = 3
 BRANCH = 0x947
@@ -67,13 +67,13 @@ class Loop:
 
     @property
     def loaded_bytes(self) -> float:
-        """From L2, by all blocks in one turn of the loop."""
+        """From L2, by all blocks in one iteration of the loop."""
         turns = self.counts["OMMA"] / self.mma_of_stage
         return turns * (self.m + self.n) * self.row_bytes * self.blocks
 
     @property
     def limits(self) -> dict[str, float]:
-        """Clocks of one turn of the loop, by what limits it."""
+        """Clocks of one iteration of the loop, by what limits it."""
         loads = LDSM_BYTES * self.counts["LDSM"] * self.warps * self.blocks
         return {
             "MMA": self.mma,

@@ -63,7 +63,7 @@ def with_included(root: Path, sources: set[Path]) -> set[Path]:
 
 
 def digest(root: Path, paths: set[Path], more: str) -> str:
-    """Of names and contents, and of more."""
+    """The hash of names and contents, and of `more`."""
     total = hashlib.sha256(more.encode())
     for path in sorted({path.resolve() for path in paths}):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -72,7 +72,7 @@ def digest(root: Path, paths: set[Path], more: str) -> str:
 
 
 def digests(root: Path, compiler: str) -> tuple[str, str]:
-    """Of all sources of the gate, and of `WIDE`."""
+    """The hashes of all sources of the gate, and of `WIDE`."""
     wide = files(root, WIDE)
     every = wide | with_included(root, files(root, COMPILED))
     return digest(root, every, compiler), digest(root, wide, compiler)

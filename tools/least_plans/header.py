@@ -34,7 +34,7 @@ _HEAD = """\
 //   otherwise:  among all (c0, c1) in S x S with c0 + b*c1 = x (mod m) take the one that minimises
 //                   (max(|c0|, |c1|, |e|), c0^2 + c1^2 + e^2, |c1|, |c0|, c0 < 0, c1 < 0)
 //               in lexicographic order, false before true. e = 0 for square and pair. For karatsuba e is the
-//               element of S congruent to s*c0 + t*c1 modulo m of least |e|, the positive one on a tie; a
+//               element of S congruent to s*c0 + t*c1 modulo m of least |e|, the positive one on a tie. A
 //               pair (c0, c1) without such an e is no candidate.
 // clang-format off
 #pragma once
@@ -99,7 +99,7 @@ def render(
     products = {m: recipes[m].products for m in sorted(used, key=lambda m: (-recipes[m].products, -m))}
     out.append(_sets("fp4_least", sets, products, "Products descending, then modulus descending."))
     out.append(
-        "// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four\n"
+        "// Complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four\n"
         "// times; Q counts both.\n"
     )
     costs = complex_products(products)

@@ -12,10 +12,11 @@
 // and the sum of both stays below 2^31.
 //
 // Quotient: let U = 2^(32 Words - 18), t = 2^16 S / P' and f = inverse / 2^32 with inverse = floor(2^48 U / P'). From
-// 2^17 U (1 - 2^-12) <= P' < 2^18 U follow 2^30 - 1 <= inverse < 2^32 and f < 0.501. The sum in units of U, S / U, is
-// u = (column[top] << 2) + (column[top - 1] >> 14) < 2^31.4 and less than 1 for the bits shifted out and less than
-// 2^29.4 (1 + 2^-15) 2^(16 (2 Words - 3)) / U < 0.67 for the lower columns. So u f <= t < u f + 1.67 f + (u + 2) / 2^32 <
-// u f + 1.51. With offset = ceil((2^15 + 3) / f), offset f in [2^15 + 3, 2^15 + 3.51), the estimate
+// 2^17 U (1 - 2^-12) <= P' < 2^18 U follow 2^30 - 1 <= inverse < 2^32 and f < 0.501. The sum in units of U is
+// S / U = u + rest with u = (column[top] << 2) + (column[top - 1] >> 14) < 2^31.4. To the rest the bits shifted out add less
+// than 1, and the lower columns less than 2^29.4 (1 + 2^-15) 2^(16 (2 Words - 3)) / U < 0.67. So
+// u f <= t < u f + 1.67 f + (u + 2) / 2^32 < u f + 1.51. With offset = ceil((2^15 + 3) / f), offset f in
+// [2^15 + 3, 2^15 + 3.51), the estimate
 //     y = floor((u + offset) f)   satisfies   y - 3.51 < t + 2^15 < y - 0.49.
 // So floor(y / 2^16) is round(S / P') whenever y mod 2^16 >= 4. Otherwise, for one random entry in 2^14, it is that or one
 // more: S - q P' may lie below -P' / 2, and exact_column_integer adds P' then. In every case |S - q P'| <=

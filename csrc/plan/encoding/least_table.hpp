@@ -19,7 +19,7 @@
 //   otherwise:  among all (c0, c1) in S x S with c0 + b*c1 = x (mod m) take the one that minimises
 //                   (max(|c0|, |c1|, |e|), c0^2 + c1^2 + e^2, |c1|, |c0|, c0 < 0, c1 < 0)
 //               in lexicographic order, false before true. e = 0 for square and pair. For karatsuba e is the
-//               element of S congruent to s*c0 + t*c1 modulo m of least |e|, the positive one on a tie; a
+//               element of S congruent to s*c0 + t*c1 modulo m of least |e|, the positive one on a tie. A
 //               pair (c0, c1) without such an e is no candidate.
 // clang-format off
 #pragma once
@@ -111,7 +111,7 @@ inline constexpr std::uint64_t fp4_least_sets[] = {
     0x007ffffbfebf, 0x007ffbfbfeff, 0x10ffbff3ffbf, 0x10ffbbf3ffff, 0x00fffff3ffbf, 0x00fffbf3ffff,
 };
 
-// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four
+// Complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four
 // times; Q counts both.
 // By bits a product, most first.
 inline constexpr std::uint16_t fp4_complex_moduli[] = {

@@ -49,8 +49,8 @@ __device__ __forceinline__ void wait_all_copies() { asm volatile("cp.async.wait_
 
 // ---- Fragments -------------------------------------------------------------------------------------------------------------
 
-// Four 8 x 16-byte matrices: word q of lane l is bytes 4 (l % 4) .. of row l / 4 of the matrix whose rows the lanes
-// 8 q .. 8 q + 7 point to. All lanes of a warp call it.
+// Four 8 x 16-byte matrices: lanes 8 q to 8 q + 7 point to the rows of matrix q. Word q of lane l is bytes 4 (l % 4) to
+// 4 (l % 4) + 3 of row l / 4 of matrix q. All lanes of a warp call it.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&words)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
@@ -60,9 +60,9 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&words)[4], std::ui
 
 // ---- Matrix multiplies on bytes: 16 x 8 += 16 x 16 or 16 x 32 bytes times so many x 8, wrapping on overflow --------------
 
-// Fragments, lane l, g = l / 4, t = l % 4: a0, a1 are the bytes 4 t .. 4 t + 3 along K of rows g and g + 8, a2, a3 the same 16
-// bytes further along K; b (b0, b1) those of column g; c[0], c[1] are columns 2 t, 2 t + 1 of row g, c[2], c[3] those of row g
-// + 8. All lanes call them together.
+// Fragments of lane l, with g = l / 4 and t = l % 4. a0 and a1 are the bytes 4 t to 4 t + 3 along K of rows g and g + 8, a2 and
+// a3 those 16 bytes further along K. b, or b0 and b1, are the same bytes along K of column g. c[0] and c[1] are columns 2 t and
+// 2 t + 1 of row g, c[2] and c[3] those of row g + 8. All lanes call them together.
 __device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
   asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])

@@ -1,8 +1,8 @@
 // Warpgroup matrix multiply (wgmma) on bytes: 64 x N += 64 x 32 times 32 x N. Both operands are in shared memory, K-contiguous
 // rows of 128 bytes in the 128-byte swizzle; INT32 accumulators are in registers, and wrap on overflow.
 //
-// Accumulator layout, thread t of the warpgroup, lane l = t % 32, warp w = t / 32: acc[4 j + 2 h + e] is row
-// 16 w + 8 h + l / 4, column 8 j + 2 (l % 4) + e.
+// Accumulator layout: thread t of the warpgroup is lane l = t % 32 of warp w = t / 32. Its acc[4 j + 2 h + e] is in row
+// 16 w + 8 h + l / 4 and column 8 j + 2 (l % 4) + e.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 namespace ozfp4::cuda::tcgen05 {
 namespace {
 
-// A tile takes so many for 128 bytes of K: codes at 16384 multiply-adds a clock and multiprocessor, bytes at half of that for
-// half as many; the manufacturer's peak over clock and multiprocessors.
+// Clocks of a tile for 128 bytes of K, from the manufacturer's peak over clock and multiprocessors. The peak is 16384
+// multiply-adds of codes a clock and multiprocessor. Bytes run at half that rate, and 128 bytes of K hold half as many of them.
 constexpr double kBlockClocks = 512;
 constexpr double kBlockClocks96 = 342;  // with K = 96 instructions
 // The last sums of a block drain while the next tile's are made, except those of the first 64 columns.

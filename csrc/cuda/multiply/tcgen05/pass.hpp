@@ -1,8 +1,8 @@
-// How the sm_100 kernels walk a schedule. CUTLASS's collectives end an output tile with their epilogue, so a chain that
-// folds between its terms takes one launch, a *pass*, per fold: pass p sums what stands before the (p + 1)-th fold of every
-// unit that has so many, all of them in one launch, and
+// How the sm_100 kernels walk a schedule. CUTLASS's collectives end an output tile with their epilogue. So a chain that
+// folds between its terms takes one launch, a *pass*, per fold. Pass p covers every unit with more than p folds: it sums the
+// terms before fold p + 1 that no earlier pass has summed, and stores
 //     out = ((sum + out * multiplier) * weight) mod m,
-// where `out` is the byte that the pass before stored. Terms of equal weight continue along K within a pass.
+// where `out` on the right is the byte that the previous pass stored. Terms of equal weight continue along K within a pass.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -44,7 +44,7 @@ struct PassTerm {
 };
 
 // The loading and scheduling warps read this. Matrices are numbered as the output has them, plane * matrices + split * batches +
-// batch; the plane is the one that the unit stores to, so it stands for the unit.
+// batch. Each unit stores to one plane, so the plane identifies the unit.
 struct Pass {
   Divisor matrices;  // of a plane
   Divisor batches;
@@ -65,8 +65,8 @@ struct Pass {
 // ---- The epilogue's arithmetic on one accumulator --------------------------------------------------------------------------
 
 // Constants of one unit in one pass. Precondition: 2 <= m <= 256, multiplier and weight in [0, m),
-// bound + offset + (m - 1)^2 < 2^31, where bound is the one that `constants` were made for (unsigned sums: 2^31 - 1 for
-// both and (m - 1)^2 is what the sums leave free below 2^31).
+// bound + offset + (m - 1)^2 < 2^31, where bound is the one that `constants` were made for. For unsigned sums, bound and offset
+// are 0, and the precondition is that the largest sum + (m - 1)^2 < 2^31.
 struct PassFold {
   fold_constants constants = {};
   std::uint32_t multiplier = 0;  // of the residue that the previous pass left; 0 in the first pass

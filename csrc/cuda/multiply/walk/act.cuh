@@ -1,13 +1,13 @@
 // The action of a step on the accumulators behind its K loop, for the kernels that fold in registers. A family's `Pass` defines
 // the accumulators of a thread, and how bytes leave the chip:
 //
-//   kSigned, kStoredSigned    whether accumulators may be negative; whether what store_bytes and a carry take may be
-//   begin(), shift(f)         before everything; before bytes are stored
-//   change(f, function)       x = function(x) for every accumulator
-//   store_bytes(f, keeps)     stores acc mod m, one byte an entry; keeps accumulators only where it must
+//   kSigned, kStoredSigned    whether accumulators may be negative; whether what store_bytes and a carry take may be.
+//   begin(), shift(f)         before everything; before bytes are stored.
+//   change(f, function)       x = function(x) for every accumulator.
+//   store_bytes(f, keeps)     stores acc mod m, one byte an entry; keeps accumulators only where it must.
 //   kRowGroups, kPairs, row_of(i), pin(), at(i, j, e)
-//                             of store_words: a thread's rows, the pairs of neighbours that it holds of one, eight columns apart
-//   end(is_stored)            behind everything
+//                             of store_words: a thread's rows, and its pairs of neighbours in a row, eight columns apart.
+//   end(is_stored)            behind everything.
 #pragma once
 
 #include <cstdint>

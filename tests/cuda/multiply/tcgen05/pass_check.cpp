@@ -1,6 +1,6 @@
-// All that the tcgen05 kernels compute outside CUTLASS: the fold of the epilogue over its whole domain, how a schedule is cut
-// into passes, and the walk over K blocks, against the contract of multiply/contract.hpp; and that the schedules of all plans of
-// scheme II, up to long K, are taken.
+// All that the tcgen05 kernels compute outside CUTLASS, against the contract of multiply/contract.hpp. These are the fold of the
+// epilogue over its whole domain, how a schedule is cut into passes, and the walk over K blocks. The schedules of all plans of
+// scheme II, up to long K, must be accepted.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -183,7 +183,7 @@ std::int64_t block_sum(const Case& c, int a_plane, int b_plane, int batch, std::
   return dot(c, a_plane, b_plane, batch, static_cast<int>(first * block), static_cast<int>((first + count) * block));
 }
 
-// What the passes store, matrix by matrix. `tile_blocks`: K blocks that the main loop takes at a time.
+// The bytes that the passes store, matrix by matrix. `tile_blocks`: K blocks that the main loop takes at a time.
 template <int kBlockEntries>
 std::vector<std::uint8_t> by_passes(Case& c, const int* moduli_used, int tile_blocks) {
   GemmProblem problem = c.problem();
@@ -364,7 +364,7 @@ void check_extents() {
     if (!check(is_right, "extents", e.m, e.k)) std::printf("  %s\n", error == nullptr ? "no error" : error);
   }
 
-  // What stands for nothing to sum lies beyond every K, and its bytes are within 32 bits.
+  // An empty sum loads a block beyond every K, and the indices of its entries are within 32 bits.
   Case c(Element::e2m1, 512, 1, 1, 3);  // the last split is empty
   c.schedule.out_planes = 1;
   c.add_step(make_step(0, 0, 0, 512, Action::store_residue, 13, 1, 0, 144 * 512));

@@ -1,5 +1,5 @@
-// The main loops of the sm_100 kernels: CUTLASS's collectives, fed with the planes of a pass. CUTLASS takes the matrices of A
-// and of B that an output matrix is the product of from one number; here both operands are flattened [plane][batch] arrays,
+// The main loops of the sm_100 kernels: CUTLASS's collectives, fed with the planes of a pass. CUTLASS derives the matrices of
+// A and of B that belong to an output matrix from one number. Here both operands are flattened [plane][batch] arrays,
 // and each range of K blocks is loaded from the matrices that the pass names.
 #pragma once
 
@@ -106,8 +106,8 @@ class ByteMainloop : public PassMainloop<Base, ByteMainloop<Base, kBlockEntries>
   }
 };
 
-// E2M1 codes with block scales. The scale tensors hold a single tile, which is loaded for every block: 2 KB that stay in L2,
-// where true scales would be 1/16 of the bytes of the operands.
+// E2M1 codes with block scales. The scale tensors hold a single tile, which is loaded for every block: 2 KB that stay in L2.
+// True scales would be 1/16 of the bytes of the operands.
 template <class Base, int kBlockEntries>
 class Fp4Mainloop : public PassMainloop<Base, Fp4Mainloop<Base, kBlockEntries>, kBlockEntries> {
   using Loop = PassMainloop<Base, Fp4Mainloop<Base, kBlockEntries>, kBlockEntries>;

@@ -1,6 +1,6 @@
 // The main loop of the sm_103 kernel: CUTLASS's collective for K = 96 instructions. It multiplies tiles of 768 codes, three
-// loads of 128 bytes; here the loads are the blocks of a pass, one after the other whatever plane they come from, and zeros
-// behind the last one up to a whole tile. As in collective/mainloop.cuh both operands are flattened [plane][batch] arrays and the
+// loads of 128 bytes. Here the loads are the blocks of a pass, one after the other whatever plane they come from. Zeros follow
+// the last block up to a whole tile. As in collective/mainloop.cuh both operands are flattened [plane][batch] arrays and the
 // scales are a single tile.
 #pragma once
 

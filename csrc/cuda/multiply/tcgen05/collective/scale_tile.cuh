@@ -14,7 +14,7 @@ struct alignas(128) ScaleTile {
   }
 };
 
-// Fills in the scales of a main loop's arguments: `device_tile` serves tiles of kEdge x kEdge entries, kEntries along K.
+// Fills in the scales of a main loop's arguments: `device_tile` fits tiles of kEdge x kEdge entries, kEntries along K.
 template <class Collective, int kEdge, int kEntries, class Arguments>
 void set_scales(Arguments& mainloop, const void* device_tile) {
   using Scales = typename Collective::Sm1xxBlkScaledConfig;

@@ -47,7 +47,7 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
   __device__ __forceinline__ PassScheduler(typename Base::CLCResponse* response, const Params& params, dim3 block_in_cluster)
       : Base(response, params, block_in_cluster), pass_(params.pass) {}
 
-  // Every warp asks here first. How many units are in use is known once the previous kernel has ended.
+  // Every warp calls this function first. The number of units in use is known once the previous kernel has ended.
   template <class Cluster>
   __device__ __forceinline__ WorkTileInfo initial_work_tile_info(Cluster cluster) {
     wait_for_previous_kernel();

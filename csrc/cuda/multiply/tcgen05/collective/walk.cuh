@@ -29,7 +29,7 @@ OZFP4_HD std::int32_t matrix_number(const Pass& pass, std::int32_t index) {
 }
 
 // K blocks to multiply, at least 1: the collectives cannot leave an accumulator untouched. Units beyond those `used` get
-// one block, too: nobody reads what they store.
+// one block, too: their results are never read.
 template <int kBlockEntries>
 OZFP4_HD std::int32_t count_blocks(const Pass& pass, const OutputMatrix& matrix, std::int32_t used) {
   std::int32_t count = 0;
