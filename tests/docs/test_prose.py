@@ -22,7 +22,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EXCEPTIONS = Path(__file__).with_name("prose_exceptions.txt")
 HEAD = "# Findings that are left, by file and kind; test_prose.py --write lowers the numbers.\n"
-SENTENCE_WORDS, README_LINES, SITE_WORDS = 30, 150, 32_000
+SENTENCE_WORDS, README_LINES, SITE_WORDS = 30, 150, 30_000
 
 PATHS = re.compile(
     r"(?:README|CONTRIBUTING|CHANGELOG)\.md|docs/.*\.md|notebooks/.*\.ipynb|include/.*\.h"
