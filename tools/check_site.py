@@ -129,10 +129,10 @@ async def look(page: Any, wrong: list[str], address: str, name: str, pictures: P
     await page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     await page.goto(address + name)
     await page.add_style_tag(content=STILL)
-    for scheme in SCHEMES:
-        await page.emulate_media(color_scheme=scheme)
-        for width in WIDTHS:
-            await page.set_viewport_size({"width": width, "height": 900})
+    for width in WIDTHS:  # outside, as a width takes a layout
+        await page.set_viewport_size({"width": width, "height": 900})
+        for scheme in SCHEMES:
+            await page.emulate_media(color_scheme=scheme)
             await page.evaluate(TWO_FRAMES)
             seen = await page.evaluate(LOOK)
             at = f"{scheme}, {width} pixels"

@@ -96,6 +96,15 @@ def test_what_is_modelled_is_what_the_model_gives() -> None:
 
 
 @NEEDS_FIGURES
+def test_text_of_figures_has_nine_pixels_where_a_page_has_400() -> None:
+    for path in (ROOT / "docs" / "figures").rglob("*.svg"):
+        svg = path.read_text(encoding="utf-8")
+        width = float(re.findall(r'width="([\d.]+)pt"', svg)[0])
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )?([\d.]+)px", svg)]
+        assert min(sizes) * 356 / width >= 9, path  # what margins leave of 400
+
+
+@NEEDS_FIGURES
 def test_every_figure_is_on_a_page() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
