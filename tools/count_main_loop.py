@@ -167,7 +167,7 @@ def main() -> int:
     parser.add_argument(
         "--least", type=float, default=0.85, help="least share of MMA slots; default %(default)s"
     )
-    parser.add_argument("--markdown", action="store_true", help="a table for docs/blackwell-checks.md")
+    parser.add_argument("--markdown", action="store_true", help="a table in Markdown")
     arguments = parser.parse_args()
     found = [
         loop for path in arguments.files for image in elf_images(path.read_bytes()) for loop in loops(image)
