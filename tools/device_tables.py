@@ -39,8 +39,8 @@ Row = dict[str, Any]
 # Methods of benchmarks/speed.py.
 NATIVE, INT8, FP4, CUBLAS_55 = "torch-cuda", "cuda-II-int8-least", "cuda-II-fp4-least", "cublas-55"
 STAGES = ("scale ms", "encode ms", "multiply ms", "reconstruct ms")
-# Nominal rate of the INT8 units of an H200 over the products of one FP64 product of normal operands.
-INT8_LIMIT = 1979 / 15
+# Nominal rate of the INT8 units of an H200 over the INT8 products that "standard" makes of normal operands.
+INT8_LIMIT = 1979 / 16
 
 
 def load(path: Path) -> Results:
@@ -174,14 +174,12 @@ class Speed(NamedTuple):
     relative: dict[int, float]
     status: str
     is_modelled: bool = False
-    tflops: float | None = None  # at the largest N
 
 
 def speeds() -> list[Speed]:
     """All hardware, measured first."""
     modes = _modes()
     native, standard = modes["native"], modes["standard"]
-    largest = max(standard)
     h200 = load(MODES)
     kinds = read("kinds")
     normal = [row for row in kinds["gpu"] if row["operands"] == "normal"]
@@ -190,7 +188,6 @@ def speeds() -> list[Speed]:
             "H200, INT8 units",
             {n: native[n]["ms"] / standard[n]["ms"] for n in standard},
             f"measured, {_measured(h200)}",
-            tflops=standard[largest]["TFLOPS"],
         ),
         Speed(
             "H100, INT8 units",
@@ -241,18 +238,6 @@ def _times(x: float) -> str:
     ['0.59', '1.4', '19', '108']
     """
     return f"{x:.2f}" if x < 1 else f"{x:.1f}" if x < 10 else f"{x:.0f}"
-
-
-def sentence() -> str:
-    """The largest product of the default accuracy, in words."""
-    modes, h200, cublas = _modes(), load(MODES), read("cublas")
-    n = max(modes["standard"])
-    newest = next(row["55 bits"] for row in cublas["rows"] if row["N"] == n)
-    return (
-        f"**{modes['standard'][n]['TFLOPS']:.1f} TFLOPS** at N = {n} on an {h200['device']} (default accuracy, "
-        f"{_measured(h200)}); native FP64 has {modes['native'][n]['TFLOPS']:.1f}, the emulation of cuBLAS "
-        f"{cublas['cuBLAS']} {newest:.1f} (55 bits, another H200)."
-    )
 
 
 def methods() -> list[tuple[str, dict[int, float]]]:
@@ -436,27 +421,6 @@ def cpu_squares() -> str:
     return _table(head, lines)
 
 
-def cpu_sentence() -> str:
-    """Relative speed at N = 2048 and 4096 in words."""
-    parts = []
-    for machine in read("cpu")["machines"]:
-        rows = [row for row in read("cpu")["squares"] if row["unit"] == machine["unit"]]
-        least, most = sorted(1 / row["x native"] for row in rows if row["N"] in (2048, 4096))
-        parts.append(f"{_times(least)} to {_times(most)} with {machine['unit']}")
-    return f'Speed relative to `np.matmul` at N = 2048 to 4096, `"scaled"`: {", ".join(parts)}.'
-
-
-def cpu_overview() -> str:
-    """Relative speed of "scaled" by CPU."""
-    sizes = (1024, 2048, 4096, 8192)
-    rows = read("cpu")["squares"]
-    lines = []
-    for machine in read("cpu")["machines"]:
-        own = {row["N"]: 1 / row["x native"] for row in rows if row["unit"] == machine["unit"]}
-        lines.append([machine["unit"], *(_times(own[n]) if n in own else "-" for n in sizes)])
-    return _table(["CPU, speed relative to np.matmul, N =", *map(str, sizes)], lines)
-
-
 def cpu_small() -> str:
     """Microseconds of small products."""
     lines = [
@@ -581,7 +545,6 @@ def peers_bits() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "hardware-table": hardware,
-    "gpu-sentence": sentence,
     "gpu-overview": overview,
     "gpu-table": whole_products,
     "gpu-stages": stages,
@@ -592,7 +555,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "gpu-warp": warp_level,
     "gpu-modelled": modelled,
     "cpu-machines": cpu_machines,
-    "cpu-sentence": cpu_sentence,
     "cpu-table": cpu_squares,
     "cpu-small": cpu_small,
     "cpu-kinds": cpu_kinds,

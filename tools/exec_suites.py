@@ -102,6 +102,8 @@ def grading(sources: Path, workers: int) -> Run:
             for routine in routines:
                 written = output([*before, str(build / program), *routine.split()], build, (0, 1))
                 found, count = grading_failures(written)
+                if count == 0:
+                    raise SystemExit(f"{program} {routine}: it graded nothing\n{written[-2000:]}")
                 failed += [f"{program} {routine}: {what}" for what in found]
                 graded += count
         return failed, f"{len(failed)} failed of {graded} grades"

@@ -47,7 +47,7 @@ def test_a_source_distribution_holds_what_is_built_and_tested(tmp_path: Path) ->
     unwanted = [
         name
         for name in held
-        if name.startswith(("build/", "dist/", "notebooks/", ".ci/", "docs/figures/", ".venv/"))
+        if name.startswith(("build/", "dist/", "notebooks/", ".ci/", "docs/figures/", "notes/", ".venv/"))
         or name.endswith((".so", ".pyc", ".whl"))
     ]
     assert unwanted == []
