@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 
 #include "arith/limits.hpp"
 #include "arith/multiples.hpp"
@@ -19,6 +20,7 @@ const char* find_operand_error(const PlaneArray& operand, std::int64_t rows, std
     return "pitches and strides of planes must be multiples of 16 bytes";
   }
   if (operand.pitch < bytes) return "the pitch of a plane is below K";
+  if (operand.pitch > std::numeric_limits<std::uint32_t>::max()) return "the pitch of a plane exceeds 32 bits";
   if (operand.batch_stride < rows * operand.pitch) return "matrices of an operand overlap";
   if (operand.plane_stride < rows * operand.pitch) return "planes of an operand overlap";
   return nullptr;

@@ -86,6 +86,7 @@ void check_operand(PlaneArray GemmProblem::* operand) {
   check_stride(operand, &PlaneArray::batch_stride, "");
   check_stride(operand, &PlaneArray::plane_stride, "");
   with("the pitch of a plane is below K", [](PlaneArray& x) { x.pitch = 288; });
+  with("the pitch of a plane exceeds 32 bits", [](PlaneArray& x) { x.pitch = std::int64_t(1) << 32; });
   with("matrices of an operand overlap", [](PlaneArray& x) { x.batch_stride -= 16; });
   with("planes of an operand overlap", [](PlaneArray& x) { x.plane_stride = 4 * x.pitch; });
 }
